@@ -32,7 +32,7 @@ def lint(run):
 def shell_scripts():
     for folder in ("ci", ".ci", "tests/install"):
         for path in sorted((ROOT / folder).iterdir()):
-            if path.is_file() and path.read_bytes()[:64].startswith((b"#!/usr/bin/env bash", b"#!/bin/bash", b"#!/bin/sh")):
+            if path.is_file() and path.read_bytes().startswith((b"#!/usr/bin/env bash", b"#!/bin/bash", b"#!/bin/sh")):
                 yield path.relative_to(ROOT)
 
 
