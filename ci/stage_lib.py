@@ -25,6 +25,7 @@ class Result:
     tests: int = 0
     cases: int = 0
     failed: list = dataclasses.field(default_factory=list)
+    failed_cases: list = dataclasses.field(default_factory=list)
     skipped: list = dataclasses.field(default_factory=list)  # (test, reason)
     seconds: float = 0.0
 
@@ -173,6 +174,8 @@ def read_gtest(path, result):
         return  # the binary died while it wrote; ctest has counted it
     for case in root.iter("testcase"):
         result.cases += 1
+        if case.find("failure") is not None:
+            result.failed_cases.append(f"{case.get('classname')}.{case.get('name')}")
         skipped = case.find("skipped")
         if skipped is not None:
             lines = [line.strip() for line in (skipped.get("message") or "").splitlines() if line.strip()]

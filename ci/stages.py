@@ -103,12 +103,17 @@ def print_summary(results, seconds):
     for name, result in results.items():
         print(f"   {name:12} {'FAILED' if result.failed else 'ok':8} {result.tests:6} {result.cases or '-':>6} "
               f"{len(result.failed):7} {len(result.skipped):8} {duration(result.seconds):>7}")
+    skipped = {}
     for name, result in results.items():
-        for test, reason in result.skipped:
-            print(f"   skipped: {name}: {test}: {reason}")
+        for test_and_reason in result.skipped:
+            skipped.setdefault(test_and_reason, {})[name] = True
+    for (test, reason), names in skipped.items():
+        print(f"   skipped in {' '.join(names)}: {test}: {reason}")
     for name, result in results.items():
         for test in result.failed:
             print(f"   FAILED: {name}: {test}")
+        for case in result.failed_cases:
+            print(f"   FAILED: {name}: case {case}")
     tests = sum(result.tests for result in results.values())
     failed = sum(len(result.failed) for result in results.values())
     percent = 100 * (tests - failed) // tests if tests else 0
