@@ -1,0 +1,46 @@
+// Limits: every bound of a queue, table or retry in ferry, by name, and the relations between them.
+//
+// Defaults; those that a user may change are fields of NodeOptions. Sizes in bytes, counts in pieces.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <ferry/base/time.hpp>
+
+namespace ferry::limits {
+
+using namespace std::chrono_literals;
+
+// Messages.
+inline constexpr std::size_t kFrameBytes = std::size_t{16} << 20;     // a message, header included
+inline constexpr std::size_t kMailboxMessages = 4096;                 // queued at one actor, all senders together
+inline constexpr std::size_t kMailboxBytes = std::size_t{64} << 20;   // same
+inline constexpr std::size_t kWindowMessages = 1024;                  // unconsumed, from one process to one actor
+inline constexpr std::size_t kWindowBytes = std::size_t{32} << 20;    // same
+inline constexpr std::size_t kExceptionText = std::size_t{64} << 10;  // of an endpoint's exception in a reply
+static_assert(kWindowMessages <= kMailboxMessages && kWindowBytes <= kMailboxBytes);
+static_assert(kFrameBytes <= kWindowBytes, "one message of the greatest size fits the window");
+
+// One-sided operations.
+inline constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 63;  // of an operation
+inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;     // posted, copied or pinned at once
+inline constexpr std::size_t kWindowPieces = 16;                     // of one channel, in flight
+inline constexpr std::size_t kSmallBytes = 4096;                     // "small" in mechanisms.md
+inline constexpr std::size_t kChunks = 65536;                        // in one chunk list
+inline constexpr std::size_t kNotifications = 4096;                  // untaken, per buffer
+
+// Memory.
+inline constexpr std::size_t kRegions = std::size_t{1} << 20;  // registered at one time in a process
+inline constexpr std::size_t kReferenceBytes = 192;            // an encoded BufferRef at most
+
+// Time.
+inline constexpr Duration kNoProgress = 60s;       // one-sided operation, connect, spawn
+inline constexpr Duration kQuietGrace = 100ms;     // for a peer to answer before a channel is torn down
+inline constexpr Duration kHeartbeat = 1s;         // between heartbeats on an otherwise silent channel
+inline constexpr Duration kFailureDetection = 5s;  // of silence until a peer is lost
+inline constexpr Duration kHandshake = 5s;         // from accept to an authenticated peer
+static_assert(kHeartbeat * 3 < kFailureDetection, "a lost heartbeat or two must not look like a lost peer");
+
+}  // namespace ferry::limits

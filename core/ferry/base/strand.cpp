@@ -1,0 +1,85 @@
+#include <ferry/base/strand.hpp>
+
+#include <ferry/base/check.hpp>
+
+namespace ferry {
+
+namespace detail {
+constinit thread_local ThreadStep thread_step{};
+}  // namespace detail
+
+namespace {
+constexpr int kStepsPerTurn = 64;  // then other strands get their turn
+}  // namespace
+
+Strand::Strand(Executor& executor, NodeCore* node) noexcept : executor_(executor), node_(node), runner_(this) {}
+
+Strand::~Strand() {
+  FERRY_CHECK(!is_current());
+  // The last job may have announced its end while its thread still leaves run_steps(): a handful of instructions.
+  while (incoming_.load(std::memory_order_acquire) != nullptr) {
+  }
+  FERRY_CHECK(ready_.empty());
+}
+
+void Strand::post(Job& job) noexcept {
+  Job* newest = incoming_.load(std::memory_order_relaxed);
+  do {
+    job.next_ = newest == &runner_ ? nullptr : newest;
+  } while (!incoming_.compare_exchange_weak(newest, &job, std::memory_order_release, std::memory_order_relaxed));
+  if (newest == nullptr) {
+    executor_.post(runner_);
+  }
+}
+
+bool Strand::withdraw(Job& job) noexcept {
+  FERRY_CHECK(is_current());
+  collect();
+  return ready_.remove(job);
+}
+
+// Moves what was posted to the ready queue, oldest first.
+void Strand::collect() noexcept {
+  Job* newest = incoming_.exchange(&runner_, std::memory_order_acquire);
+  Job* oldest = nullptr;
+  while (newest != nullptr && newest != &runner_) {
+    Job* next = newest->next_;
+    newest->next_ = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest != nullptr) {
+    Job* next = oldest->next_;
+    ready_.push(*oldest);
+    oldest = next;
+  }
+}
+
+void Strand::run_steps(Job& job) noexcept {
+  Strand& self = *static_cast<Runner&>(job).strand;
+  auto& step = detail::thread_step;
+  const detail::ThreadStep outer = step;
+  step.strand = &self;
+  int steps = 0;
+  for (;;) {
+    if (self.ready_.empty()) {
+      Job* scheduled_and_empty = &self.runner_;
+      if (self.incoming_.compare_exchange_strong(scheduled_and_empty, nullptr, std::memory_order_acq_rel)) {
+        break;  // idle; the strand may be destroyed from here on
+      }
+      self.collect();
+      continue;
+    }
+    if (steps++ == kStepsPerTurn) {
+      step = outer;
+      self.executor_.post(self.runner_);
+      return;
+    }
+    step.budget.refill();
+    step.scope = nullptr;
+    self.ready_.pop()->run();
+  }
+  step = outer;
+}
+
+}  // namespace ferry

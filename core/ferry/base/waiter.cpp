@@ -1,0 +1,121 @@
+#include <ferry/base/waiter.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include <ferry/base/check.hpp>
+#include <ferry/base/failure.hpp>
+
+namespace ferry {
+
+TaskScope& TaskScope::require(const char* attempted) {
+  TaskScope* scope = current();
+  if (scope == nullptr) {
+    throw Error(
+        Failure(errc::invalid_argument,
+                std::string(attempted) + " needs a ferry task: await it inside a ferry::Task, or use block_on"));
+  }
+  return *scope;
+}
+
+Waiter::Waiter() noexcept : Job(&Waiter::resume), Timer(&Waiter::expire) {}
+
+Waiter::~Waiter() {
+  FERRY_CHECK(!active_);
+  if (handle_ && is_woken()) {
+    // Woken but not resumed: the frame is being dropped. The waking thread may still be about to post.
+    while (!scope_->strand->withdraw(*this)) {
+    }
+  }
+}
+
+TimePoint Waiter::next_check(TimePoint) noexcept {
+  return kNever;
+}
+
+void Waiter::begin(std::coroutine_handle<> handle, const Limits& limits) {
+  scope_ = &TaskScope::require("waiting");
+  deadline_ = scope_->deadline;
+  active_ = true;
+  Executor& executor = scope_->strand->executor();
+  TimePoint now{};
+  if (limits.timeout || deadline_ != kNever) {
+    now = executor.now();
+    if (limits.timeout) {
+      deadline_ = std::min(deadline_, saturating_add(now, std::max(*limits.timeout, Duration::zero())));
+    }
+  }
+  handle_ = handle;
+  arm(now);
+  if (scope_->stop.stop_possible()) {
+    scope_stop_.emplace(scope_->stop, Stop{this});
+  }
+  if (limits.stop) {
+    own_stop_.emplace(limits.stop.token(), Stop{this});
+  }
+}
+
+void Waiter::arm(TimePoint now) noexcept {
+  const TimePoint look = std::min(deadline_, next_check(now));
+  timed_ = look != kNever;
+  if (timed_) {
+    scope_->strand->executor().start_timer(*this, look);
+  }
+}
+
+bool Waiter::commit() noexcept {
+  State expected = State::idle;
+  if (state_.compare_exchange_strong(expected, State::suspended, std::memory_order_acq_rel)) {
+    return true;
+  }
+  handle_ = {};  // woken already: nothing was posted
+  return false;
+}
+
+void Waiter::yield(std::coroutine_handle<> handle) noexcept {
+  scope_ = TaskScope::current();
+  handle_ = handle;
+  state_.store(State::woken, std::memory_order_relaxed);
+  scope_->strand->post(*this);
+}
+
+void Waiter::wake() noexcept {
+  if (state_.exchange(State::woken, std::memory_order_acq_rel) == State::suspended) {
+    scope_->strand->post(*this);
+  }
+}
+
+void Waiter::end() noexcept {
+  if (!active_) {
+    return;
+  }
+  active_ = false;
+  own_stop_.reset();
+  scope_stop_.reset();
+  if (timed_) {
+    scope_->strand->executor().cancel_timer(*this);
+    timed_ = false;
+  }
+}
+
+void Waiter::resume(Job& job) noexcept {
+  auto& self = static_cast<Waiter&>(job);
+  detail::thread_step.scope = self.scope_;
+  const auto handle = std::exchange(self.handle_, {});
+  handle.resume();
+}
+
+void Waiter::expire(Timer& timer) noexcept {
+  auto& self = static_cast<Waiter&>(timer);
+  const TimePoint now = self.scope_->strand->executor().now();
+  if (now >= self.deadline_) {
+    self.give_up(errc::timed_out);
+    return;
+  }
+  const TimePoint look = std::min(self.deadline_, self.next_check(now));
+  if (look != kNever) {
+    self.scope_->strand->executor().start_timer(self, look);
+  }
+}
+
+}  // namespace ferry

@@ -1,0 +1,77 @@
+// Waiter: one suspended await. Woken exactly once, by whatever completes it, from any thread; resumed on its strand.
+// A stop request or the deadline does not wake it but asks it to give up, which must lead to wake() sooner or later.
+//
+// Owner: the awaiting frame. Use in an awaitable:
+//   await_suspend(handle):  begin(handle, limits);  start what will wake();  return commit();
+//   await_resume():         end();
+// wake() before begin() is allowed: commit() then returns false and nothing suspends.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <optional>
+
+#include <ferry/base/errc.hpp>
+#include <ferry/base/executor.hpp>
+#include <ferry/base/job.hpp>
+#include <ferry/base/scope.hpp>
+
+namespace ferry {
+
+class Waiter : private Job, private Timer {
+ public:
+  Waiter() noexcept;
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  // Any thread. The frame may be gone when it returns.
+  void wake() noexcept;
+
+  // True once wake() was called.
+  bool is_woken() const noexcept { return state_.load(std::memory_order_acquire) == State::woken; }
+
+ protected:
+  // Withdraws a resumption that has not run. The derived destructor has called end() and has ended what would wake.
+  ~Waiter();
+
+  // Asked on a stop request (cancelled) or a passed deadline (timed_out); any thread, at most a few times.
+  virtual void give_up(errc reason) noexcept = 0;
+
+  // When the no-progress timer should look again; kNever for none. Called in the timer, and once at begin().
+  virtual TimePoint next_check(TimePoint now) noexcept;
+
+  // Registers with the current scope and the limits. Throws Error (invalid_argument) outside a task.
+  void begin(std::coroutine_handle<> handle, const Limits& limits);
+  // True: suspended, wake() resumes. False: already woken.
+  bool commit() noexcept;
+  // Suspends and resumes behind whatever else is ready. For an await that need not wait but should yield.
+  void yield(std::coroutine_handle<> handle) noexcept;
+  // Ends timer and stop callbacks; none of them runs afterwards. Idempotent.
+  void end() noexcept;
+  // Makes the waiter usable for another round; only when not suspended.
+  void reset() noexcept { state_.store(State::idle, std::memory_order_relaxed); }
+
+  TimePoint deadline() const noexcept { return deadline_; }
+
+ private:
+  enum class State : unsigned char { idle, suspended, woken };
+  struct Stop {
+    Waiter* waiter;
+    void operator()() const noexcept { waiter->give_up(errc::cancelled); }
+  };
+
+  void arm(TimePoint now) noexcept;
+  static void resume(Job& job) noexcept;
+  static void expire(Timer& timer) noexcept;
+
+  std::atomic<State> state_{State::idle};
+  bool active_ = false;  // between begin() and end()
+  bool timed_ = false;
+  std::coroutine_handle<> handle_;
+  TaskScope* scope_ = nullptr;
+  TimePoint deadline_ = kNever;
+  std::optional<std::stop_callback<Stop>> scope_stop_;
+  std::optional<std::stop_callback<Stop>> own_stop_;
+};
+
+}  // namespace ferry

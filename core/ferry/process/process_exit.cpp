@@ -1,0 +1,15 @@
+#include <ferry/process/process_host.hpp>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace ferry {
+
+std::string ProcessExit::to_text() const {
+  std::string text = how == How::exited ? fmt::format("exited with status {}", value)
+                                        : fmt::format("was killed by signal {} ({})", value, ::strsignal(value));
+  return last_words.empty() ? text + " and wrote nothing to stderr" : text + "; it wrote: " + last_words;
+}
+
+}  // namespace ferry

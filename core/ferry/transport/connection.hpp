@@ -1,0 +1,80 @@
+// Connection: everything that this process initiates toward one peer over one transport: one-sided operations,
+// messages, and the answers that come back. The channel underneath (a socket, a mapping, a queue pair) comes and goes.
+//
+// A connection carries requests one way: the peer's own requests travel on a connection of its own.
+// Owner: the Peer, for the Node's life. Any thread may call anything; no call blocks except abandon() and close().
+// Implementations are named by their transport (TcpConnection) and call back through ConnectionEvents.
+#pragma once
+
+#include <string>
+
+#include <ferry/base/failure.hpp>
+#include <ferry/transport/operation.hpp>
+#include <ferry/wire/bytes.hpp>
+
+namespace ferry {
+
+enum class Started : unsigned char {
+  complete,  // done; Operation::failure and result are set, on_complete is not called
+  pending,   // on_complete will be called
+  not_open,  // nothing happened: there is no channel
+};
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // Begins to make a channel; on_open or on_closed follows, perhaps before open() returns. Each on_open is followed by
+  // exactly one on_closed, when that channel ends. Not called while a channel is open or being opened.
+  virtual void open() noexcept = 0;
+
+  virtual Started start(Operation& operation) noexcept = 0;
+
+  // Asks that a pending operation end with `why`, and soon: when the transport has silenced it, after at most
+  // limits::kQuietGrace plus the teardown of the channel. It may still complete otherwise. Does nothing for an
+  // operation that is not in flight here.
+  virtual void cancel(Operation& operation, const Failure& why) noexcept = 0;
+
+  // As cancel, but returns only once the operation is quiet; on_complete is not called, unless it already has been.
+  virtual void abandon(Operation& operation) noexcept = 0;
+
+  // Queues a message; order of sends is kept. False: there is no channel and nothing happened.
+  // Never waits (the actor runtime bounds what is under way) and never calls ConnectionEvents before it returns.
+  virtual bool send(wire::Bytes&& message) noexcept = 0;
+
+  // Ends the channel: pending operations end with `why`; no callback comes after it returns.
+  virtual void close(const Failure& why) noexcept = 0;
+
+  // True if members of a Sequence may be started without waiting for each other: the transport keeps their order and
+  // skips what follows a failed one.
+  virtual bool pipelines_sequences() const noexcept = 0;
+
+  virtual TransportId transport() const noexcept = 0;
+
+  // One line for `explain`: how this peer is reached.
+  virtual std::string describe() const = 0;
+};
+
+// What a closed channel says about the peer.
+enum class PeerState : unsigned char {
+  unknown,           // the channel broke; the process may live
+  gone,              // this life of the process has ended
+  other_incarnation  // another life answers at the address
+};
+
+// Implemented by Peer. Called from any thread, without the connection's locks held.
+class ConnectionEvents {
+ public:
+  virtual void on_open(Connection& connection) noexcept = 0;
+  virtual void on_closed(Connection& connection, const Failure& why, PeerState state) noexcept = 0;
+  // Gives back an operation of a broken channel that may be started again: provably unexecuted, or a read. Comes
+  // before the on_closed of that channel.
+  virtual void redrive(Operation& operation) noexcept = 0;
+  // A message that answers ours.
+  virtual void on_message(Connection& connection, wire::Bytes&& message) noexcept = 0;
+
+ protected:
+  ~ConnectionEvents() = default;
+};
+
+}  // namespace ferry

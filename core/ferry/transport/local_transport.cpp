@@ -1,0 +1,99 @@
+#include <ferry/transport/local_transport.hpp>
+
+#include <ferry/base/check.hpp>
+#include <ferry/memory/execute.hpp>
+#include <ferry/transport/node_core.hpp>
+#include <ferry/transport/peer.hpp>
+
+namespace ferry {
+namespace {
+
+// Messages to oneself do not come here: the actor runtime delivers them without a transport.
+class LocalConnection final : public Connection {
+ public:
+  LocalConnection(NodeCore& node, ConnectionEvents& events) noexcept : node_(node), events_(events) {}
+
+  void open() noexcept override { events_.on_open(*this); }
+
+  Started start(Operation& operation) noexcept override {
+    if (operation.region.domain == AtomicDomain::nic && is_atomic(operation.kind)) {
+      operation.failure = Failure(errc::unsupported, "no NIC is attached that could execute this atomic");
+      return Started::complete;
+    }
+    if (Result<void> done = execute(operation); !done) {
+      operation.failure = done.error();
+    }
+    return Started::complete;
+  }
+
+  void cancel(Operation&, const Failure&) noexcept override {}
+  void abandon(Operation&) noexcept override {}
+  bool send(wire::Bytes&&) noexcept override { return true; }
+  void close(const Failure&) noexcept override {}
+  bool pipelines_sequences() const noexcept override { return false; }
+  TransportId transport() const noexcept override { return TransportId::local; }
+  std::string describe() const override { return "this process itself"; }
+
+ private:
+  Result<void> execute(Operation& operation);
+
+  NodeCore& node_;
+  ConnectionEvents& events_;
+};
+
+Result<void> LocalConnection::execute(Operation& operation) {
+  RegionTable& regions = node_.regions();
+  const RegionHandle region{operation.region.slot, operation.region.generation};
+  const std::uint64_t base = operation.region.offset;
+  switch (operation.kind) {
+    case OperationKind::read:
+      for (const Chunk& chunk : operation.chunks()) {
+        if (auto done = copy_from_region(regions, region, base + chunk.remote_offset, chunk.local, chunk.length);
+            !done) {
+          return done;
+        }
+      }
+      return {};
+    case OperationKind::write:
+      for (const Chunk& chunk : operation.chunks()) {
+        if (auto done = copy_to_region(regions, region, base + chunk.remote_offset, chunk.local, chunk.length); !done) {
+          return done;
+        }
+      }
+      return operation.notify ? regions.notify(region, operation.tag) : Result<void>{};
+    case OperationKind::fetch_add:
+    case OperationKind::compare_swap:
+    case OperationKind::swap: {
+      auto old = atomic_on_region(regions, region, base + operation.single.remote_offset, atomic_kind(operation.kind),
+                                  operation.operand, operation.expected);
+      if (!old) {
+        return old.error();
+      }
+      operation.result = *old;
+      return {};
+    }
+    case OperationKind::flush:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+Capabilities LocalTransport::capabilities() const {
+  return {.atomics_cpu = true,
+          .atomics_nic = false,
+          .completes_inline = true,
+          .delivered_by = "a copy in place",
+          .notes = "the process's own memory"};
+}
+
+std::unique_ptr<Connection> LocalTransport::connect(const Peer& peer, ConnectionEvents& events, std::string& why) {
+  if (!peer.is_self()) {
+    why = "another process";
+    return nullptr;
+  }
+  return std::make_unique<LocalConnection>(node_, events);
+}
+
+}  // namespace ferry

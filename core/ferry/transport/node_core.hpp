@@ -1,0 +1,84 @@
+// NodeCore: what the layers of one node share: executor, log, identity, memory table, transports, peers, message sink.
+//
+// Owner: the composer (transports/run, sim). A struct of references and values, set up before anything runs and
+// constant afterwards, except where a member guards itself. One per process in real programs; several in tests and the
+// simulator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ferry/base/executor.hpp>
+#include <ferry/base/log.hpp>
+#include <ferry/base/time.hpp>
+#include <ferry/memory/process_id.hpp>
+#include <ferry/memory/region_table.hpp>
+#include <ferry/transport/inbound.hpp>
+#include <ferry/transport/transport.hpp>
+
+namespace ferry {
+
+class PeerTable;
+
+// The per-job secret: whoever knows it may join. Made by the root from the system's random numbers.
+using JobSecret = std::array<std::byte, 32>;
+
+// What a user may set for a node's timing and bounds; defaults in limits.hpp.
+struct NodeLimits {
+  std::size_t frame_bytes = limits::kFrameBytes;
+  Duration no_progress = limits::kNoProgress;
+  Duration quiet_grace = limits::kQuietGrace;
+  Duration heartbeat = limits::kHeartbeat;
+  Duration failure_detection = limits::kFailureDetection;
+  Duration handshake = limits::kHandshake;
+};
+
+class NodeCore {
+ public:
+  NodeCore(Executor& executor, Log& log, ProcessId self, std::string name, const JobSecret& secret,
+           const NodeLimits& limits);
+  ~NodeCore();
+  NodeCore(const NodeCore&) = delete;
+  NodeCore& operator=(const NodeCore&) = delete;
+
+  // The node of the task step that runs on this thread; null outside any.
+  static NodeCore* current() noexcept;
+
+  // In the order of preference. Before anything runs.
+  void add_transport(std::unique_ptr<Transport> transport);
+  void set_sink(MessageSink& sink) noexcept { sink_ = &sink; }
+
+  Executor& executor() const noexcept { return executor_; }
+  Log& log() const noexcept { return log_; }
+  ProcessId self() const noexcept { return self_; }
+  const std::string& name() const noexcept { return name_; }  // for people: "root", "worker/2"
+  const JobSecret& secret() const noexcept { return secret_; }
+  const NodeLimits& limits() const noexcept { return limits_; }
+  RegionTable& regions() noexcept { return regions_; }
+  PeerTable& peers() noexcept { return *peers_; }
+  MessageSink* sink() const noexcept { return sink_; }
+  const std::vector<std::unique_ptr<Transport>>& transports() const noexcept { return transports_; }
+
+  // This process and all its addresses.
+  Contact contact() const;
+
+  // Ends peers and transports; blocks until nothing of them runs.
+  void shut_down() noexcept;
+
+ private:
+  Executor& executor_;
+  Log& log_;
+  ProcessId self_;
+  std::string name_;
+  JobSecret secret_;
+  NodeLimits limits_;
+  RegionTable regions_;
+  MessageSink* sink_ = nullptr;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::unique_ptr<PeerTable> peers_;  // after transports_: its connections end first
+};
+
+}  // namespace ferry

@@ -1,0 +1,47 @@
+#include <ferry/transport/operation.hpp>
+
+namespace ferry {
+
+const char* to_string(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::read:
+      return "read_into";
+    case OperationKind::write:
+      return "write_from";
+    case OperationKind::fetch_add:
+      return "fetch_add";
+    case OperationKind::compare_swap:
+      return "compare_swap";
+    case OperationKind::swap:
+      return "swap";
+    case OperationKind::flush:
+      return "flush";
+  }
+  return "operation";
+}
+
+Access access_needed(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::read:
+      return Access::read;
+    case OperationKind::write:
+      return Access::write;
+    case OperationKind::flush:
+      return Access::none;
+    default:
+      return Access::atomic;
+  }
+}
+
+AtomicKind atomic_kind(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::compare_swap:
+      return AtomicKind::compare_swap;
+    case OperationKind::swap:
+      return AtomicKind::swap;
+    default:
+      return AtomicKind::fetch_add;
+  }
+}
+
+}  // namespace ferry

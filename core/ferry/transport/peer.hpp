@@ -1,0 +1,147 @@
+// Peer: one other process (or this one) as this node sees it: its contact, the connection that reaches it, and what
+// waits for one. PeerTable: all of them.
+//
+// A Peer chooses the first transport, in the node's order of preference, over which a channel can be made, and keeps to
+// it. It lives as long as the node, so that references may point to it. Any thread may call anything.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/intrusive/list.hpp>
+
+#include <ferry/transport/address.hpp>
+#include <ferry/transport/connection.hpp>
+#include <ferry/transport/operation.hpp>
+
+namespace ferry {
+
+class NodeCore;
+class Peer;
+
+// Told about the fate of a peer's messages; implemented by the actor runtime.
+class PeerEvents {
+ public:
+  virtual void on_reply(Peer& peer, wire::Bytes&& message) noexcept = 0;
+  // Messages sent since the peer was last open may not have arrived; replies to them will not.
+  virtual void on_peer_failed(Peer& peer, const Failure& why, PeerState state) noexcept = 0;
+
+ protected:
+  ~PeerEvents() = default;
+};
+
+class Peer final : private ConnectionEvents {
+ public:
+  Peer(NodeCore& node, ProcessId id);
+  ~Peer();
+
+  ProcessId id() const noexcept { return id_; }
+  NodeCore& node() const noexcept { return node_; }
+  bool is_self() const noexcept;
+
+  // Adds addresses that are not known yet.
+  void learn(const std::vector<Address>& addresses);
+  Contact contact() const;
+
+  // "process 3f2a/9c01d2e4 (worker/2)": for error texts.
+  std::string describe() const;
+  void set_name(std::string name);
+
+  // Which transport is used and why the others are not; for people.
+  std::string explain() const;
+
+  // Starts the operation, now or once a channel is open. Never `not_open`.
+  Started start(Operation& operation) noexcept {
+    Connection* connection = ready_.load(std::memory_order_acquire);
+    if (connection != nullptr) [[likely]] {
+      const Started started = connection->start(operation);
+      if (started != Started::not_open) [[likely]] {
+        return started;
+      }
+    }
+    return start_slow(operation);
+  }
+  void cancel(Operation& operation, const Failure& why) noexcept;
+  void abandon(Operation& operation) noexcept;
+
+  // Queues a message; a failure to deliver it is told to PeerEvents.
+  void send(wire::Bytes&& message) noexcept;
+
+  bool pipelines_sequences() const noexcept;
+
+  // The failure that every use of the peer now ends with; none while it may be alive.
+  Failure fate() const;
+  // Declares this life of the process ended (its parent saw it die). Idempotent.
+  void declare_gone(const Failure& why) noexcept;
+
+  void close(const Failure& why) noexcept;
+
+ private:
+  // open: a channel exists, or has just broken and its on_closed is on the way.
+  enum class State : unsigned char { idle, opening, open, gone };
+  struct Candidate {
+    TransportId transport;
+    std::unique_ptr<Connection> connection;  // null: no way there
+    std::string why_not;
+  };
+  using Queue = boost::intrusive::list<
+      Operation, boost::intrusive::member_hook<Operation, boost::intrusive::list_member_hook<>, &Operation::hook>>;
+
+  void on_open(Connection& connection) noexcept override;
+  void on_closed(Connection& connection, const Failure& why, PeerState state) noexcept override;
+  void redrive(Operation& operation) noexcept override;
+  void on_message(Connection& connection, wire::Bytes&& message) noexcept override;
+
+  Started start_slow(Operation& operation) noexcept;
+  void make_candidates();
+  void open_candidate(std::unique_lock<std::mutex> lock) noexcept;
+  void hand_over(Connection& connection) noexcept;
+  void fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, PeerState state) noexcept;
+  Failure unreachable() const;
+
+  NodeCore& node_;
+  const ProcessId id_;
+  std::atomic<Connection*> ready_{nullptr};
+
+  mutable std::mutex mutex_;  // never held while calling a Connection (but for send, which calls nothing back)
+  State state_ = State::idle;
+  std::string name_;
+  std::vector<Address> addresses_;
+  std::vector<Candidate> candidates_;  // made at the first opening, in order of preference
+  std::size_t candidate_ = 0;          // being tried, or in use
+  bool was_open_ = false;
+  Failure fate_{};
+  Queue operations_;                  // wait for a channel
+  std::deque<wire::Bytes> messages_;  // same
+};
+
+class PeerTable {
+ public:
+  explicit PeerTable(NodeCore& node) noexcept : node_(node) {}
+  ~PeerTable();
+
+  // The peer for an id; made at first sight. Never fails; never null.
+  Peer& find_or_add(ProcessId id);
+  Peer& find_or_add(const Contact& contact);
+  Peer* find(ProcessId id) const noexcept;
+
+  void set_events(PeerEvents& events) noexcept { events_ = &events; }
+  PeerEvents* events() const noexcept { return events_; }
+
+  // Closes every peer; blocks until their connections are quiet.
+  void shut_down() noexcept;
+
+ private:
+  NodeCore& node_;
+  PeerEvents* events_ = nullptr;
+  mutable std::mutex mutex_;
+  std::unordered_map<ProcessId, std::unique_ptr<Peer>> peers_;
+  bool shut_down_ = false;
+};
+
+}  // namespace ferry
