@@ -35,19 +35,6 @@
 #include <ferry/wire/sorted_entries.hpp>
 
 namespace ferry::wire {
-namespace codec {
-
-template <class T>
-inline constexpr Kind kKind = kind_of<T>();
-
-// Characters are unsigned numbers on every platform.
-template <class T>
-inline constexpr bool kCharacter =
-    std::is_same_v<T, char> || std::is_same_v<T, char8_t> || std::is_same_v<T, char16_t> || std::is_same_v<T, char32_t>;
-template <class T>
-using WireInteger = typename std::conditional_t<kCharacter<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
-
-}  // namespace codec
 
 template <class T>
 void encode(Encoder& encoder, const T& value);

@@ -21,22 +21,22 @@ inline constexpr std::size_t kMinSizeOfAll<std::pair<First, Second>> = min_size<
 // A lower bound of the bytes that any value of T takes; what Decoder::claim is told.
 template <class T>
 consteval std::size_t min_size() {
-  if constexpr (kKind<T> == Kind::coded) {
+  if constexpr (kKindOf<T> == Kind::coded) {
     if constexpr (requires { Codec<T>::kMinSize; }) {
       return Codec<T>::kMinSize;
     } else {
       return 1;
     }
-  } else if constexpr (kKind<T> == Kind::real) {
+  } else if constexpr (kKindOf<T> == Kind::real) {
     return 5;
-  } else if constexpr (kKind<T> == Kind::variant) {
+  } else if constexpr (kKindOf<T> == Kind::variant) {
     return 3;
   } else if constexpr (kinds::is_array<T>) {
-    return kKind<T> == Kind::binary ? 2 + std::tuple_size_v<T>
-                                    : 1 + std::tuple_size_v<T> * min_size<typename T::value_type>();
-  } else if constexpr (kKind<T> == Kind::tuple) {
+    return kKindOf<T> == Kind::binary ? 2 + std::tuple_size_v<T>
+                                      : 1 + std::tuple_size_v<T> * min_size<typename T::value_type>();
+  } else if constexpr (kKindOf<T> == Kind::tuple) {
     return 1 + kMinSizeOfAll<T>;
-  } else if constexpr (kKind<T> == Kind::aggregate) {
+  } else if constexpr (kKindOf<T> == Kind::aggregate) {
     return 1 + kMinSizeOfAll<typename aggregate::MemberTypes<T>::type>;
   } else {
     return 1;
@@ -80,7 +80,7 @@ bool decode_list(Decoder& decoder, T& out) {
   out.reserve(count);
   for (; count > 0; --count) {
     decoder.release(kMinimum);
-    if constexpr (kKind<Element> == Kind::coded || std::is_same_v<Element, bool>) {
+    if constexpr (kKindOf<Element> == Kind::coded || std::is_same_v<Element, bool>) {
       Result<Element> element = wire::decode<Element>(decoder);
       if (!element) {
         return false;
@@ -148,7 +148,7 @@ bool decode_map(Decoder& decoder, T& out) {
 template <std::size_t Index, class T>
 bool decode_alternative(Decoder& decoder, T& out) {
   using Alternative = std::variant_alternative_t<Index, T>;
-  if constexpr (kKind<Alternative> == Kind::coded) {
+  if constexpr (kKindOf<Alternative> == Kind::coded) {
     Result<Alternative> value = wire::decode<Alternative>(decoder);
     if (value) {
       out.template emplace<Index>(std::move(*value));
@@ -184,7 +184,7 @@ bool decode_optional(Decoder& decoder, T& out) {
     out.reset();
     return decoder.read_nil();
   }
-  if constexpr (kKind<Value> == Kind::coded) {
+  if constexpr (kKindOf<Value> == Kind::coded) {
     Result<Value> value = wire::decode<Value>(decoder);
     if (value) {
       out.emplace(std::move(*value));
@@ -235,58 +235,58 @@ bool decode_through(Decoder& decoder, T& out, Make make) {
 
 template <class T>
 bool decode_into(Decoder& decoder, T& out) {
-  constexpr Kind kKind = codec::kKind<T>;
+  constexpr Kind kThis = kKindOf<T>;
   static_assert(SupportedType<T>::kSupported);
   static_assert(!kinds::TextView<T>, "ferry cannot receive a view of text: use std::string.");
   static_assert(!kinds::is_byte_span<T>, "ferry cannot receive a view of bytes: use std::vector<std::byte>.");
-  if constexpr (kKind == Kind::coded) {
+  if constexpr (kThis == Kind::coded) {
     Result<T> value = Codec<T>::decode(decoder);
     if (!value) {
       return decoder.fail(value.error());
     }
     out = std::move(*value);
     return true;
-  } else if constexpr (kKind == Kind::nil) {
+  } else if constexpr (kThis == Kind::nil) {
     return decoder.read_nil();
-  } else if constexpr (kKind == Kind::boolean) {
+  } else if constexpr (kThis == Kind::boolean) {
     return decoder.read_boolean(out);
-  } else if constexpr (kKind == Kind::integer) {
-    codec::WireInteger<T> number = 0;
+  } else if constexpr (kThis == Kind::integer) {
+    WireInteger<T> number = 0;
     const bool fits = decoder.read_integer(number);
     out = static_cast<T>(number);
     return fits;
-  } else if constexpr (kKind == Kind::real) {
+  } else if constexpr (kThis == Kind::real) {
     return codec::decode_real(decoder, out);
-  } else if constexpr (kKind == Kind::enumeration) {
+  } else if constexpr (kThis == Kind::enumeration) {
     return codec::decode_through<std::underlying_type_t<T>>(decoder, out, [](auto value) { return T{value}; });
-  } else if constexpr (kKind == Kind::id) {
+  } else if constexpr (kThis == Kind::id) {
     return codec::decode_through<typename T::representation>(decoder, out, [](auto value) { return T(value); });
-  } else if constexpr (kKind == Kind::duration) {
+  } else if constexpr (kThis == Kind::duration) {
     return codec::decode_through<typename T::rep>(decoder, out, [](auto value) { return T(value); });
-  } else if constexpr (kKind == Kind::text && !kinds::TextView<T>) {
+  } else if constexpr (kThis == Kind::text && !kinds::TextView<T>) {
     std::string_view text;
     if (!decoder.read_string(text)) {
       return false;
     }
     out.assign(text);
     return true;
-  } else if constexpr (kKind == Kind::binary && !kinds::is_byte_span<T>) {
+  } else if constexpr (kThis == Kind::binary && !kinds::is_byte_span<T>) {
     return codec::decode_binary(decoder, out);
-  } else if constexpr (kKind == Kind::list) {
+  } else if constexpr (kThis == Kind::list) {
     return codec::decode_list(decoder, out);
-  } else if constexpr (kKind == Kind::fixed) {
+  } else if constexpr (kThis == Kind::fixed) {
     return codec::decode_fixed(decoder, out);
-  } else if constexpr (kKind == Kind::set) {
+  } else if constexpr (kThis == Kind::set) {
     return codec::decode_set(decoder, out);
-  } else if constexpr (kKind == Kind::map) {
+  } else if constexpr (kThis == Kind::map) {
     return codec::decode_map(decoder, out);
-  } else if constexpr (kKind == Kind::tuple) {
+  } else if constexpr (kThis == Kind::tuple) {
     return codec::decode_members(decoder, out);
-  } else if constexpr (kKind == Kind::optional) {
+  } else if constexpr (kThis == Kind::optional) {
     return codec::decode_optional(decoder, out);
-  } else if constexpr (kKind == Kind::variant) {
+  } else if constexpr (kThis == Kind::variant) {
     return codec::decode_variant(decoder, out);
-  } else if constexpr (kKind == Kind::aggregate && aggregate::Check<T>::kGood) {
+  } else if constexpr (kThis == Kind::aggregate && aggregate::Check<T>::kGood) {
     return codec::decode_members(decoder, aggregate::members_of(out));
   } else {
     return false;

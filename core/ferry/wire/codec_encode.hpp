@@ -68,56 +68,56 @@ void encode_map(Encoder& encoder, const T& map) {
 
 template <class T>
 void encode(Encoder& encoder, const T& value) {
-  constexpr Kind kKind = codec::kKind<T>;
+  constexpr Kind kThis = kKindOf<T>;
   static_assert(SupportedType<T>::kSupported);
-  if constexpr (kKind == Kind::coded) {
+  if constexpr (kThis == Kind::coded) {
     Codec<T>::encode(encoder, value);
-  } else if constexpr (kKind == Kind::nil) {
+  } else if constexpr (kThis == Kind::nil) {
     encoder.nil();
-  } else if constexpr (kKind == Kind::boolean) {
+  } else if constexpr (kThis == Kind::boolean) {
     encoder.boolean(value);
-  } else if constexpr (kKind == Kind::integer) {
-    const auto number = static_cast<codec::WireInteger<T>>(value);
-    if constexpr (std::is_signed_v<codec::WireInteger<T>>) {
+  } else if constexpr (kThis == Kind::integer) {
+    const auto number = static_cast<WireInteger<T>>(value);
+    if constexpr (std::is_signed_v<WireInteger<T>>) {
       encoder.signed_integer(number);
     } else {
       encoder.unsigned_integer(number);
     }
-  } else if constexpr (kKind == Kind::real) {
+  } else if constexpr (kThis == Kind::real) {
     if constexpr (std::is_same_v<T, float>) {
       encoder.float32(value);
     } else {
       encoder.float64(value);
     }
-  } else if constexpr (kKind == Kind::enumeration) {
+  } else if constexpr (kThis == Kind::enumeration) {
     wire::encode(encoder, static_cast<std::underlying_type_t<T>>(value));
-  } else if constexpr (kKind == Kind::id) {
+  } else if constexpr (kThis == Kind::id) {
     wire::encode(encoder, value.value());
-  } else if constexpr (kKind == Kind::duration) {
+  } else if constexpr (kThis == Kind::duration) {
     wire::encode(encoder, value.count());
-  } else if constexpr (kKind == Kind::text) {
+  } else if constexpr (kThis == Kind::text) {
     encoder.string(codec::text_of(value));
-  } else if constexpr (kKind == Kind::binary) {
+  } else if constexpr (kThis == Kind::binary) {
     encoder.binary(ByteView(value.data(), value.size()));
-  } else if constexpr (kKind == Kind::list || kKind == Kind::fixed) {
+  } else if constexpr (kThis == Kind::list || kThis == Kind::fixed) {
     codec::encode_range(encoder, value);
-  } else if constexpr (kKind == Kind::set) {
+  } else if constexpr (kThis == Kind::set) {
     codec::encode_set(encoder, value);
-  } else if constexpr (kKind == Kind::map) {
+  } else if constexpr (kThis == Kind::map) {
     codec::encode_map(encoder, value);
-  } else if constexpr (kKind == Kind::tuple) {
+  } else if constexpr (kThis == Kind::tuple) {
     codec::encode_members(encoder, value);
-  } else if constexpr (kKind == Kind::optional) {
+  } else if constexpr (kThis == Kind::optional) {
     if (value) {
       wire::encode(encoder, *value);
     } else {
       encoder.nil();
     }
-  } else if constexpr (kKind == Kind::variant) {
+  } else if constexpr (kThis == Kind::variant) {
     encoder.begin_array(2);
     encoder.unsigned_integer(value.index());
     std::visit([&encoder](const auto& alternative) { wire::encode(encoder, alternative); }, value);
-  } else if constexpr (kKind == Kind::aggregate && aggregate::Check<T>::kGood) {
+  } else if constexpr (kThis == Kind::aggregate && aggregate::Check<T>::kGood) {
     codec::encode_members(encoder, aggregate::members_of(value));
   }
 }

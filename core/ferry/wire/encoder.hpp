@@ -42,7 +42,7 @@ class Encoder {
   void float64(double value);
   void string(std::string_view text);
   void binary(ByteView bytes);
-  // type: 0…127 are the application's (ferry's own: see README.md), negative ones MessagePack's.
+  // type: 0…31 are ferry's own, 32…127 are free for users, negative ones are MessagePack's.
   void ext(std::int8_t type, ByteView bytes);
   void begin_array(std::size_t count);
   void begin_map(std::size_t pairs);

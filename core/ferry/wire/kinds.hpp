@@ -124,6 +124,11 @@ concept FixedEnumeration = std::is_enum_v<T> && requires {
   T{0};
 };
 
+// Characters are unsigned numbers on every platform.
+template <class T>
+concept Character =
+    std::same_as<T, char> || std::same_as<T, char8_t> || std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+
 template <class T>
 inline constexpr bool can_be_nil = std::is_same_v<T, std::monostate> || is_instance<T, std::optional>;
 
@@ -171,6 +176,14 @@ consteval Kind kind_of() {
     return Kind::unsupported;
   }
 }
+
+template <class T>
+inline constexpr Kind kKindOf = kind_of<T>();
+
+// The integer that stands for T on the wire.
+template <kinds::Integer T>
+using WireInteger =
+    typename std::conditional_t<kinds::Character<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 
 // Instantiated for every type that is encoded, decoded or named.
 template <class T>
