@@ -34,16 +34,26 @@ class Case:
     expect: list
 
 
+def list_files(root):
+    """Paths that git tracks or would track; where the tree is no repository, all but build/."""
+    # The tree may belong to another user than the one who checks it: safe.directory.
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root, check=False, capture_output=True)
+    if listed.returncode == 0:
+        names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
+    else:
+        names = {str(path.relative_to(root)) for path in root.rglob("*")}
+        names = {name for name in names if not name.startswith(("build/", ".git/")) and "__pycache__" not in name}
+    return sorted(name for name in names if (root / name).is_file() and not (root / name).is_symlink())
+
+
 class Tree:
     """The files that git tracks or would track, by path from the root, and their text."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
-        out = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            cwd=self.root, check=True, capture_output=True).stdout
-        names = {os.fsdecode(name) for name in out.split(b"\0") if name}
-        self.files = sorted(n for n in names if (self.root / n).is_file() and not (self.root / n).is_symlink())
+        self.files = list_files(self.root)
         self._text = {}
 
     def text(self, path):
