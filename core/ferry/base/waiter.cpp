@@ -29,24 +29,19 @@ Waiter::~Waiter() {
   }
 }
 
-TimePoint Waiter::next_check(TimePoint) noexcept {
-  return kNever;
-}
-
-void Waiter::begin(std::coroutine_handle<> handle, const Limits& limits) {
+void Waiter::begin(std::coroutine_handle<> handle, const Limits& limits, Duration check_interval) {
   scope_ = &TaskScope::require("waiting");
   deadline_ = scope_->deadline;
+  check_interval_ = check_interval;
   active_ = true;
-  Executor& executor = scope_->strand->executor();
-  TimePoint now{};
-  if (limits.timeout || deadline_ != kNever) {
-    now = executor.now();
+  handle_ = handle;
+  if (limits.timeout || deadline_ != kNever || check_interval != Duration::zero()) {
+    const TimePoint now = scope_->strand->executor().now();
     if (limits.timeout) {
       deadline_ = std::min(deadline_, saturating_add(now, std::max(*limits.timeout, Duration::zero())));
     }
+    timed_ = arm(now);
   }
-  handle_ = handle;
-  arm(now);
   if (scope_->stop.stop_possible()) {
     scope_stop_.emplace(scope_->stop, Stop{this});
   }
@@ -55,12 +50,14 @@ void Waiter::begin(std::coroutine_handle<> handle, const Limits& limits) {
   }
 }
 
-void Waiter::arm(TimePoint now) noexcept {
-  const TimePoint look = std::min(deadline_, next_check(now));
-  timed_ = look != kNever;
-  if (timed_) {
-    scope_->strand->executor().start_timer(*this, look);
+bool Waiter::arm(TimePoint now) noexcept {
+  const TimePoint check = check_interval_ == Duration::zero() ? kNever : saturating_add(now, check_interval_);
+  const TimePoint look = std::min(deadline_, check);
+  if (look == kNever) {
+    return false;
   }
+  scope_->strand->executor().start_timer(*this, look);
+  return true;
 }
 
 bool Waiter::commit() noexcept {
@@ -108,13 +105,10 @@ void Waiter::resume(Job& job) noexcept {
 void Waiter::expire(Timer& timer) noexcept {
   auto& self = static_cast<Waiter&>(timer);
   const TimePoint now = self.scope_->strand->executor().now();
-  if (now >= self.deadline_) {
+  if (now >= self.deadline_ || !self.has_progressed()) {
     self.give_up(errc::timed_out);
-    return;
-  }
-  const TimePoint look = std::min(self.deadline_, self.next_check(now));
-  if (look != kNever) {
-    self.scope_->strand->executor().start_timer(self, look);
+  } else {
+    self.arm(now);
   }
 }
 

@@ -21,7 +21,8 @@ namespace ferry {
 class Waiter : private Job, private Timer {
  public:
   Waiter() noexcept;
-  Waiter(const Waiter&) = delete;
+  // An awaitable may be copied or moved until it is awaited; the copy is a fresh waiter.
+  Waiter(const Waiter&) noexcept : Waiter() {}
   Waiter& operator=(const Waiter&) = delete;
 
   // Any thread. The frame may be gone when it returns.
@@ -37,11 +38,12 @@ class Waiter : private Job, private Timer {
   // Asked on a stop request (cancelled) or a passed deadline (timed_out); any thread, at most a few times.
   virtual void give_up(errc reason) noexcept = 0;
 
-  // When the no-progress timer should look again; kNever for none. Called in the timer, and once at begin().
-  virtual TimePoint next_check(TimePoint now) noexcept;
+  // Asked every check interval whether anything has moved since; false makes it give up (timed_out).
+  virtual bool has_progressed() noexcept { return true; }
 
   // Registers with the current scope and the limits. Throws Error (invalid_argument) outside a task.
-  void begin(std::coroutine_handle<> handle, const Limits& limits);
+  // check_interval: how often has_progressed() is asked; zero for never.
+  void begin(std::coroutine_handle<> handle, const Limits& limits, Duration check_interval = Duration::zero());
   // True: suspended, wake() resumes. False: already woken.
   bool commit() noexcept;
   // Suspends and resumes behind whatever else is ready. For an await that need not wait but should yield.
@@ -60,7 +62,8 @@ class Waiter : private Job, private Timer {
     void operator()() const noexcept { waiter->give_up(errc::cancelled); }
   };
 
-  void arm(TimePoint now) noexcept;
+  // True if a timer was needed and started.
+  bool arm(TimePoint now) noexcept;
   static void resume(Job& job) noexcept;
   static void expire(Timer& timer) noexcept;
 
@@ -70,6 +73,7 @@ class Waiter : private Job, private Timer {
   std::coroutine_handle<> handle_;
   TaskScope* scope_ = nullptr;
   TimePoint deadline_ = kNever;
+  Duration check_interval_{};
   std::optional<std::stop_callback<Stop>> scope_stop_;
   std::optional<std::stop_callback<Stop>> own_stop_;
 };

@@ -28,6 +28,7 @@ class Connection {
   // exactly one on_closed, when that channel ends. Not called while a channel is open or being opened.
   virtual void open() noexcept = 0;
 
+  // Never calls ConnectionEvents before it returns. Sets Operation::connection if it is pending.
   virtual Started start(Operation& operation) noexcept = 0;
 
   // Asks that a pending operation end with `why`, and soon: when the transport has silenced it, after at most
@@ -35,8 +36,10 @@ class Connection {
   // operation that is not in flight here.
   virtual void cancel(Operation& operation, const Failure& why) noexcept = 0;
 
-  // As cancel, but returns only once the operation is quiet; on_complete is not called, unless it already has been.
-  virtual void abandon(Operation& operation) noexcept = 0;
+  // As cancel, but returns only once the operation is quiet. True: it was withdrawn, and on_complete will not be
+  // called. False: it had completed already (or is doing so on another thread at this moment): on_complete was or will
+  // be called within moments.
+  virtual bool abandon(Operation& operation) noexcept = 0;
 
   // Queues a message; order of sends is kept. False: there is no channel and nothing happened.
   // Never waits (the actor runtime bounds what is under way) and never calls ConnectionEvents before it returns.

@@ -27,7 +27,7 @@ class LocalConnection final : public Connection {
   }
 
   void cancel(Operation&, const Failure&) noexcept override {}
-  void abandon(Operation&) noexcept override {}
+  bool abandon(Operation&) noexcept override { return false; }
   bool send(wire::Bytes&&) noexcept override { return true; }
   void close(const Failure&) noexcept override {}
   bool pipelines_sequences() const noexcept override { return false; }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@
 namespace ferry {
 
 class PeerTable;
+class SharedMemory;  // memory/shared_memory.hpp
 
 // The per-job secret: whoever knows it may join. Made by the root from the system's random numbers.
 using JobSecret = std::array<std::byte, 32>;
@@ -62,6 +64,13 @@ class NodeCore {
   MessageSink* sink() const noexcept { return sink_; }
   const std::vector<std::unique_ptr<Transport>>& transports() const noexcept { return transports_; }
 
+  // A number for a Sequence, unique in this process.
+  std::uint64_t next_sequence() noexcept { return next_sequence_.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+  // Memory that peers of this host map; null where no transport offers any. Before anything runs.
+  void set_shared_memory(SharedMemory* memory) noexcept { shared_memory_ = memory; }
+  SharedMemory* shared_memory() const noexcept { return shared_memory_; }
+
   // This process and all its addresses.
   Contact contact() const;
 
@@ -77,6 +86,8 @@ class NodeCore {
   NodeLimits limits_;
   RegionTable regions_;
   MessageSink* sink_ = nullptr;
+  SharedMemory* shared_memory_ = nullptr;
+  std::atomic<std::uint64_t> next_sequence_{0};
   std::vector<std::unique_ptr<Transport>> transports_;
   std::unique_ptr<PeerTable> peers_;  // after transports_: its connections end first
 };

@@ -53,7 +53,19 @@ class Operation {
   using OnComplete = void (*)(Operation&) noexcept;
 
   Operation() noexcept = default;
-  Operation(const Operation&) = delete;
+  // A fresh operation with the same request; only of one that was not started.
+  Operation(const Operation& other) noexcept
+      : kind(other.kind),
+        completion(other.completion),
+        notify(other.notify),
+        tag(other.tag),
+        operand(other.operand),
+        expected(other.expected),
+        sequence(other.sequence),
+        region(other.region),
+        single(other.single),
+        list(other.list),
+        on_complete(other.on_complete) {}
   Operation& operator=(const Operation&) = delete;
 
   // --- The request; set before start() and constant until completion. Checked: rights, ranges, alignment.
@@ -72,6 +84,8 @@ class Operation {
   std::span<const Chunk> chunks() const noexcept {
     return list.data() != nullptr ? list : std::span<const Chunk>(&single, 1);
   }
+
+  void* starter = nullptr;            // the starter's own; transports leave it alone
 
   // --- The outcome; read after completion only.
   Failure failure{};         // none: success

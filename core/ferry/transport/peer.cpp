@@ -110,16 +110,17 @@ void Peer::cancel(Operation& operation, const Failure& why) noexcept {
   operation.complete(why);
 }
 
-void Peer::abandon(Operation& operation) noexcept {
+bool Peer::abandon(Operation& operation) noexcept {
   std::unique_lock lock(mutex_);
   if (Connection* connection = operation.connection.load(std::memory_order_acquire); connection != nullptr) {
     lock.unlock();
-    connection->abandon(operation);
-    return;
+    return connection->abandon(operation);
   }
-  if (operation.hook.is_linked()) {
-    operations_.erase(operations_.iterator_to(operation));
+  if (!operation.hook.is_linked()) {
+    return false;
   }
+  operations_.erase(operations_.iterator_to(operation));
+  return true;
 }
 
 void Peer::send(wire::Bytes&& message) noexcept {
@@ -230,18 +231,17 @@ void Peer::hand_over(Connection& connection) noexcept {
       ready_.store(&connection, std::memory_order_release);
       return;
     }
+    // Started under the lock, so that a cancel finds it either here or there.
     Operation& operation = operations_.front();
     operations_.pop_front();
+    const Started started = connection.start(operation);
+    if (started == Started::not_open) {
+      operations_.push_front(operation);  // broken: its on_closed follows
+      return;
+    }
     lock.unlock();
-    switch (connection.start(operation)) {
-      case Started::complete:
-        operation.complete();
-        break;
-      case Started::pending:
-        break;
-      case Started::not_open:
-        redrive(operation);
-        return;
+    if (started == Started::complete) {
+      operation.complete();
     }
   }
 }

@@ -67,7 +67,7 @@ class Peer final : private ConnectionEvents {
     return start_slow(operation);
   }
   void cancel(Operation& operation, const Failure& why) noexcept;
-  void abandon(Operation& operation) noexcept;
+  bool abandon(Operation& operation) noexcept;  // see Connection::abandon
 
   // Queues a message; a failure to deliver it is told to PeerEvents.
   void send(wire::Bytes&& message) noexcept;
@@ -108,7 +108,7 @@ class Peer final : private ConnectionEvents {
   const ProcessId id_;
   std::atomic<Connection*> ready_{nullptr};
 
-  mutable std::mutex mutex_;  // never held while calling a Connection (but for send, which calls nothing back)
+  mutable std::mutex mutex_;  // never held while calling a Connection, but for send and start, which call nothing back
   State state_ = State::idle;
   std::string name_;
   std::vector<Address> addresses_;

@@ -1,0 +1,121 @@
+// BufferRef: a reference to registered memory of some process. The value that messages carry.
+//
+// Names a range of a region, the rights on it, the owner's life and the region's generation. Copying it copies no
+// memory and keeps nothing alive: the owner may revoke the memory at any time, and then every use fails with `revoked`.
+// Any thread may use it. It belongs to the Node that minted, received or parsed it and must not be used after that Node
+// has ended; to_text() leaves the Node.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <ferry/buffer/options.hpp>
+#include <ferry/buffer/transfer.hpp>
+#include <ferry/memory/region.hpp>
+#include <ferry/wire/codec.hpp>
+
+namespace ferry {
+
+class NodeCore;
+class Peer;
+
+class BufferRef {
+ public:
+  // An empty reference; every operation fails with invalid_argument.
+  BufferRef() noexcept = default;
+  BufferRef(Peer& owner, const RemoteRegion& region) noexcept : peer_(&owner), region_(region) {}
+
+  explicit operator bool() const noexcept { return peer_ != nullptr; }
+
+  std::uint64_t size() const noexcept { return region_.length; }  // bytes of the referenced range
+  Access rights() const noexcept { return region_.rights; }
+  MemoryKind kind() const noexcept { return region_.kind; }
+  AtomicDomain atomics() const noexcept { return region_.domain; }
+  ProcessId owner() const noexcept { return region_.owner; }
+
+  // A reference to a part; offset in bytes from this one's start. Throws Error (invalid_range).
+  BufferRef subrange(std::uint64_t offset, std::uint64_t length) const;
+  // A reference to the same range with no more than these rights.
+  BufferRef with_rights(Access rights) const noexcept;
+
+  // Copies the referenced range into `local`, which must have exactly its size. Complete when every byte is there.
+  // No snapshot: bytes may be from different moments.
+  template <class T, std::size_t N>
+  requires(std::is_trivially_copyable_v<T> && !std::is_const_v<T>) Transfer
+      read_into(std::span<T, N> local, const Limits& limits = {})
+  const {
+    Transfer transfer(peer_, limits);
+    fill(transfer.request(), OperationKind::read, reinterpret_cast<std::byte*>(local.data()), local.size_bytes());
+    return transfer;
+  }
+  Transfer read_into(std::span<const Chunk> chunks, const Limits& limits = {}) const;
+
+  // Copies `local`, which must have exactly the size of the referenced range, there. Completion: see WriteOptions.
+  template <class T, std::size_t N>
+  requires(std::is_trivially_copyable_v<T>) Transfer write_from(std::span<T, N> local, const WriteOptions& options = {})
+  const {
+    Transfer transfer(peer_, Limits{options.timeout, options.stop});
+    fill(transfer.request(), OperationKind::write,
+         const_cast<std::byte*>(reinterpret_cast<const std::byte*>(local.data())), local.size_bytes());
+    set_write(transfer.request(), options);
+    return transfer;
+  }
+  Transfer write_from(std::span<const Chunk> chunks, const WriteOptions& options = {}) const;
+
+  // On an aligned 8-byte word at options.offset, in the owner's byte order; the old value. Executed exactly once.
+  AtomicTransfer fetch_add(std::uint64_t value, const AtomicOptions& options = {}) const;
+  AtomicTransfer compare_swap(std::uint64_t expected, std::uint64_t desired, const AtomicOptions& options = {}) const;
+  AtomicTransfer swap(std::uint64_t value, const AtomicOptions& options = {}) const;
+
+  // Complete when every transmitted write of this process to the owner's process that was started before is visible
+  // there. Reports writes that were lost meanwhile (outcome_unknown).
+  Transfer flush(const Limits& limits = {}) const;
+
+  // The reference with the owner's addresses as one line of text, through etcd, HTTP or a file. Anyone in the same job
+  // can use it.
+  std::string to_text() const;
+  // Throws Error (malformed). `Context` gives its NodeCore.
+  static BufferRef from_text(NodeCore& node, std::string_view text);
+
+  const RemoteRegion& region() const noexcept { return region_; }
+  Peer* peer() const noexcept { return peer_; }
+
+ private:
+  void fill(Operation& operation, OperationKind kind, std::byte* local, std::uint64_t length) const noexcept {
+    operation.kind = kind;
+    operation.region = region_;
+    operation.single = Chunk{0, local, length};
+  }
+  static void set_write(Operation& operation, const WriteOptions& options) noexcept {
+    operation.completion = options.completion;
+    if (options.notify) {
+      operation.notify = true;
+      operation.tag = *options.notify;
+    }
+  }
+  AtomicTransfer atomic(OperationKind kind, std::uint64_t operand, std::uint64_t expected,
+                        const AtomicOptions& options) const noexcept;
+
+  Peer* peer_ = nullptr;
+  RemoteRegion region_{};
+};
+
+// The wire form of a reference: the region (memory/region_codec.hpp) and as many of the owner's addresses as fit.
+wire::Bytes encode_reference(const BufferRef& reference);
+Result<BufferRef> decode_reference(NodeCore& node, wire::ByteView bytes);
+
+template <>
+struct wire::Codec<BufferRef> {
+  static constexpr std::string_view kName = "ferry.buffer_ref";
+  static constexpr std::int8_t kExt = 1;
+  static void encode(Encoder& encoder, const BufferRef& reference);
+  static Result<BufferRef> decode(Decoder& decoder);
+};
+
+}  // namespace ferry
