@@ -1,8 +1,14 @@
 # Functions that declare ferry's targets, so that each folder's CMakeLists.txt is little more than a list of files.
 
-# ferry_add_library(NAME [BASE folder])
+# What nearly every source includes. Sources still name what they use: release is built without it.
+set(ferry_precompiled
+  <algorithm> <array> <atomic> <chrono> <coroutine> <cstddef> <cstdint> <cstring> <functional> <map> <memory> <mutex>
+  <optional> <span> <string> <string_view> <system_error> <utility> <variant> <vector>
+  <boost/system/result.hpp> <fmt/format.h>)
+
+# ferry_add_library(NAME BASE)
 #   A static library ferry_NAME, known as ferry::NAME here and after install. Layers add their files to it with
-#   target_sources; BASE is what their include lines are relative to.
+#   target_sources; their include lines are relative to the folder BASE.
 function(ferry_add_library name base)
   set(target ferry_${name})
   add_library(${target} STATIC)
@@ -11,6 +17,11 @@ function(ferry_add_library name base)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE ${ferry_warnings})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} FOLDER libraries)
+  if(FERRY_PCH AND name STREQUAL "core")
+    target_precompile_headers(${target} PRIVATE ${ferry_precompiled})
+  elseif(FERRY_PCH)
+    target_precompile_headers(${target} REUSE_FROM ferry_core)
+  endif()
   set_property(GLOBAL APPEND PROPERTY FERRY_LIBRARIES ${target})
 endfunction()
 
