@@ -5,7 +5,7 @@
 
 namespace ferry::detail {
 
-SharedMemory* ambient_shared_memory() noexcept {
+std::shared_ptr<SharedMemory> ambient_shared_memory() noexcept {
   const NodeCore* node = NodeCore::current();
   return node == nullptr ? nullptr : node->shared_memory();
 }
@@ -18,14 +18,14 @@ void* allocate_bytes(SharedMemory* from, std::size_t bytes, std::size_t alignmen
   if (!memory) {
     throw Error(memory.error().during("allocate"));
   }
-  return *memory;
+  return memory->memory;
 }
 
-void deallocate_bytes(SharedMemory* to, void* memory, std::size_t alignment) noexcept {
+void deallocate_bytes(SharedMemory* to, void* memory, std::size_t bytes, std::size_t alignment) noexcept {
   if (to == nullptr) {
     ::operator delete(memory, std::align_val_t(alignment));
   } else {
-    to->deallocate(static_cast<std::byte*>(memory));
+    to->deallocate(static_cast<std::byte*>(memory), bytes, alignment);
   }
 }
 

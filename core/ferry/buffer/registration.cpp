@@ -15,12 +15,9 @@ Registration::Registration(NodeCore& node, const LocalRegion& region) noexcept :
 Registration::~Registration() {
   const TimePoint deadline = saturating_add(node_.executor().now(), node_.limits().quiet_grace);
   if (auto revoked = revoke(deadline); !revoked) {
-    node_.log().write(LogLevel::error,
-                      fmt::format("{} bytes of registered memory were given up while a peer may still read them: {}",
-                                  region_.size, revoked.error().to_text()));
-    if (SharedMemory* shared = node_.shared_memory(); shared != nullptr && region_.place.segment != 0) {
-      shared->quarantine(region_.base);
-    }
+    node_.log().write(LogLevel::error, fmt::format("{} bytes of registered memory were given up while a peer may still "
+                                                   "touch them (they are quarantined if ferry allocated them): {}",
+                                                   region_.size, revoked.error().to_text()));
   }
 }
 
@@ -40,7 +37,7 @@ Result<std::shared_ptr<Registration>> Registration::create(NodeCore& node, std::
   region.size = size;
   region.rights = options.rights;
   region.domain = options.atomics;
-  if (SharedMemory* shared = node.shared_memory()) {
+  if (const auto& shared = node.shared_memory()) {
     region.place = shared->place_of(base, size);
   }
   auto registration = std::make_shared<Registration>(node, region);

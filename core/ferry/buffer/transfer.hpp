@@ -30,7 +30,6 @@ class TransferBase : protected Waiter {
   }
   TransferBase(const TransferBase&) noexcept = default;
   TransferBase& operator=(const TransferBase&) = delete;
-  ~TransferBase() { end_early(); }
 
   bool await_ready() noexcept {
     operation_.starter = this;
@@ -57,6 +56,8 @@ class TransferBase : protected Waiter {
   Executor& executor() const noexcept;
 
  protected:
+  ~TransferBase() { end_early(); }
+
   // Ends the await; false: failed, see failure().
   bool finish() noexcept {
     end();
@@ -85,7 +86,7 @@ class TransferBase : protected Waiter {
 
 // T: void, or std::uint64_t for atomics (the old value).
 template <class T>
-class [[nodiscard]] BasicTransfer : public detail::TransferBase {
+class [[nodiscard]] BasicTransfer final : public detail::TransferBase {
  public:
   using value_type = T;
   using TransferBase::TransferBase;

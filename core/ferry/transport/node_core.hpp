@@ -68,8 +68,8 @@ class NodeCore {
   std::uint64_t next_sequence() noexcept { return next_sequence_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   // Memory that peers of this host map; null where no transport offers any. Before anything runs.
-  void set_shared_memory(SharedMemory* memory) noexcept { shared_memory_ = memory; }
-  SharedMemory* shared_memory() const noexcept { return shared_memory_; }
+  void set_shared_memory(std::shared_ptr<SharedMemory> memory) noexcept { shared_memory_ = std::move(memory); }
+  const std::shared_ptr<SharedMemory>& shared_memory() const noexcept { return shared_memory_; }
 
   // This process and all its addresses.
   Contact contact() const;
@@ -86,7 +86,7 @@ class NodeCore {
   NodeLimits limits_;
   RegionTable regions_;
   MessageSink* sink_ = nullptr;
-  SharedMemory* shared_memory_ = nullptr;
+  std::shared_ptr<SharedMemory> shared_memory_;
   std::atomic<std::uint64_t> next_sequence_{0};
   std::vector<std::unique_ptr<Transport>> transports_;
   std::unique_ptr<PeerTable> peers_;  // after transports_: its connections end first

@@ -85,7 +85,7 @@ class Operation {
     return list.data() != nullptr ? list : std::span<const Chunk>(&single, 1);
   }
 
-  void* starter = nullptr;            // the starter's own; transports leave it alone
+  void* starter = nullptr;  // the starter's own; transports leave it alone
 
   // --- The outcome; read after completion only.
   Failure failure{};         // none: success
