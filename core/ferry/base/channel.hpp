@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include <ferry/base/failure.hpp>
+#include <ferry/base/result.hpp>
 #include <ferry/base/waiter.hpp>
 
 namespace ferry {
@@ -70,7 +70,7 @@ class Channel {
 };
 
 template <class T>
-class [[nodiscard]] Channel<T>::Next : private Waiter {
+class [[nodiscard]] Channel<T>::Next final : private Waiter {
  public:
   using value_type = T;
 

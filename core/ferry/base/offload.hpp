@@ -18,7 +18,7 @@
 namespace ferry {
 
 template <std::invocable F>
-class [[nodiscard]] Offload : private Waiter {
+class [[nodiscard]] Offload final : private Waiter {
  public:
   using value_type = std::invoke_result_t<F&>;
 
