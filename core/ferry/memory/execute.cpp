@@ -31,7 +31,7 @@ Result<void> copy_from_region(RegionTable& regions, RegionHandle region, std::ui
     if (!pin) {
       return pin.error();
     }
-    copy_words(local + done, pin->address(), piece);
+    copy_words(local + done, pin->address(), piece, length);
     done += piece;
   } while (done < length);
   return {};
@@ -46,7 +46,7 @@ Result<void> copy_to_region(RegionTable& regions, RegionHandle region, std::uint
     if (!pin) {
       return done == 0 ? pin.error() : pin.error().with_effect(Effect::unknown);
     }
-    copy_words(pin->address(), local + done, piece);
+    copy_words(pin->address(), local + done, piece, length);
     done += piece;
   } while (done < length);
   return {};

@@ -13,10 +13,16 @@
 
 namespace ferry {
 
+// A copy that is part of a transfer of this many bytes leaves the caches alone: neither side would stay in them.
+inline constexpr std::uint64_t kStreamingBytes = std::uint64_t{16} << 20;
+
 // Copies so that no 8-byte word which is aligned on both sides is read or written in parts. Source and destination do
-// not overlap. For any lengths and alignments; as fast as memcpy for long ones. All of it is visible to other
-// processes before any later store of this thread.
-void copy_words(std::byte* to, const std::byte* from, std::size_t count) noexcept;
+// not overlap. For any lengths and alignments; as fast as memcpy. `total` is the length of the transfer of which this
+// copy is a piece. All of it is visible to other processes before any later store of this thread.
+void copy_words(std::byte* to, const std::byte* from, std::size_t count, std::uint64_t total) noexcept;
+inline void copy_words(std::byte* to, const std::byte* from, std::size_t count) noexcept {
+  copy_words(to, from, count, count);
+}
 
 enum class AtomicKind : std::uint8_t { fetch_add, compare_swap, swap };
 
