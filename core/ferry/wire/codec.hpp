@@ -14,8 +14,9 @@
 //   };
 //
 // Received bytes may be anything: a failure is errc::malformed with what was expected, what was found and where. Memory
-// allocated while decoding is at most the size of the input times sizeof(T)/least encoded size of the types involved.
-// The same value always gives the same bytes: unordered containers are sorted by their encoded keys.
+// taken while decoding is at most the size of the input times the worst ratio, among the types in T, of a value's size
+// in memory to its least size on the wire. The same value always gives the same bytes: unordered containers are sorted
+// by their encoded keys.
 #pragma once
 
 #include <cstddef>

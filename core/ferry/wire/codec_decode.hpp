@@ -23,6 +23,7 @@ template <class T>
 consteval std::size_t min_size() {
   if constexpr (kKindOf<T> == Kind::coded) {
     if constexpr (requires { Codec<T>::kMinSize; }) {
+      static_assert(Codec<T>::kMinSize > 0, "a value on the wire takes at least one byte");
       return Codec<T>::kMinSize;
     } else {
       return 1;

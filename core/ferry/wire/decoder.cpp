@@ -45,6 +45,11 @@ bool has_content(Head::Kind kind) noexcept {
   return kind == Head::Kind::string || kind == Head::Kind::binary || kind == Head::Kind::ext;
 }
 
+// The least bytes of the values that a head announces.
+std::uint64_t least_content(const Head& head) noexcept {
+  return head.kind == Head::Kind::array ? head.number : head.kind == Head::Kind::map ? 2 * head.number : 0;
+}
+
 }  // namespace
 
 bool Decoder::fail(std::string_view text) {
@@ -68,6 +73,8 @@ bool Decoder::fail_expecting(std::string_view expected) {
       fmt::format("{} expected at byte {}, found {}", expected, offset(), description_of(found, remaining()));
   if (has_content(found.kind) && found.number > remaining() - found.size) {
     text += fmt::format(", of which {} are there", remaining() - found.size);
+  } else if (least_content(found) > remaining() - found.size) {
+    text += ", more than the bytes that follow can hold";
   }
   return fail(Failure(errc::malformed, std::move(text)));
 }
@@ -198,8 +205,7 @@ bool Decoder::begin_nested() {
 
 bool Decoder::begin(Head::Kind kind, std::string_view expected, std::uint32_t& count) {
   const Head found = head();
-  const std::uint64_t values = found.kind == Head::Kind::map ? 2 * found.number : found.number;
-  if (found.kind != kind || values > remaining() - found.size) {
+  if (found.kind != kind || least_content(found) > remaining() - found.size) {
     return fail_expecting(expected);
   }
   if (!begin_nested()) {
@@ -242,12 +248,7 @@ bool Decoder::skip() {
     if (has_content(found.kind) && found.number > behind) {
       return fail_expecting("a value");
     }
-    --pending;
-    if (found.kind == Head::Kind::array) {
-      pending += found.number;
-    } else if (found.kind == Head::Kind::map) {
-      pending += 2 * found.number;
-    }
+    pending += least_content(found) - 1;
     if (pending > behind) {
       return fail_expecting("a value");
     }

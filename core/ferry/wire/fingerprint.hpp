@@ -16,7 +16,7 @@ template <std::convertible_to<std::string_view>... Text>
 constexpr std::uint64_t fingerprint(const Text&... texts) noexcept {
   constexpr std::uint64_t kPrime = 0x100000001b3;
   std::uint64_t hash = 0xcbf29ce484222325;
-  const auto add_text = [&hash](std::string_view text) {
+  [[maybe_unused]] const auto add_text = [&hash](std::string_view text) {
     for (const char character : text) {
       hash = (hash ^ static_cast<unsigned char>(character)) * kPrime;
     }
