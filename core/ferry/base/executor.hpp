@@ -77,6 +77,20 @@ class Executor {
   // Blocks the calling thread until the latch is set; the simulator runs its world meanwhile. Not for executor
   // threads that the setter needs.
   virtual void wait(const Latch& latch) noexcept = 0;
+
+  // How many of its jobs a Strand runs before others get their turn; constant. 1 in the simulator: each is a step.
+  int strand_turn() const noexcept { return strand_turn_; }
+
+  // True once a simulated process has been killed: what is queued will never run, and its owners may be destroyed.
+  bool halted() const noexcept { return halted_; }
+
+ protected:
+  explicit Executor(int strand_turn = 64) noexcept : strand_turn_(strand_turn) {}
+
+  bool halted_ = false;
+
+ private:
+  const int strand_turn_;
 };
 
 }  // namespace ferry

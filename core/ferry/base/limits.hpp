@@ -15,12 +15,9 @@ using namespace std::chrono_literals;
 
 // Messages.
 inline constexpr std::size_t kFrameBytes = std::size_t{16} << 20;     // a message, header included
-inline constexpr std::size_t kMailboxMessages = 4096;                 // queued at one actor, all senders together
-inline constexpr std::size_t kMailboxBytes = std::size_t{64} << 20;   // same
-inline constexpr std::size_t kWindowMessages = 1024;                  // unconsumed, from one process to one actor
-inline constexpr std::size_t kWindowBytes = std::size_t{32} << 20;    // same
+inline constexpr std::size_t kWindowMessages = 512;                   // untaken, from one process to one actor
+inline constexpr std::size_t kWindowBytes = std::size_t{16} << 20;    // same
 inline constexpr std::size_t kExceptionText = std::size_t{64} << 10;  // of an endpoint's exception in a reply
-static_assert(kWindowMessages <= kMailboxMessages && kWindowBytes <= kMailboxBytes);
 static_assert(kFrameBytes <= kWindowBytes, "one message of the greatest size fits the window");
 
 // One-sided operations.

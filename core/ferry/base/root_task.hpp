@@ -12,7 +12,7 @@
 namespace ferry::detail {
 
 template <class T>
-class RootTask : private Job, private TaskObserver {
+class RootTask final : private Job, private TaskObserver {
  public:
   using Done = void (*)(RootTask& self, void* user) noexcept;
 

@@ -1,6 +1,6 @@
 // Concurrency inside one strand: start(), all(), race(), TaskGroup, as_result().
 //
-// start(x) begins an awaitable at once and returns a Started<T>: await it for its value; dropping it cancels what it
+// start(x) begins an awaitable at once and returns a Running<T>: await it for its value; dropping it cancels what it
 // waits for and blocks until that is quiet. Everything runs on the caller's strand: interleaved, never parallel.
 #pragma once
 
@@ -64,11 +64,11 @@ struct StopForward {
   void operator()() const noexcept { source->request_stop(); }
 };
 
-// One started task: its frame, its scope and who waits for its end. Lives on the heap, owned by Started.
+// One started task: its frame, its scope and who waits for its end. Lives on the heap, owned by Running.
 template <class T>
-class StartedState final : private TaskObserver {
+class RunningState final : private TaskObserver {
  public:
-  explicit StartedState(Task<T> task) : task_(std::move(task)) {
+  explicit RunningState(Task<T> task) : task_(std::move(task)) {
     TaskScope& outer = TaskScope::require("start");
     scope_ = outer;
     if (outer.stop.stop_possible()) {
@@ -80,7 +80,7 @@ class StartedState final : private TaskObserver {
       done_ = true;
     }
   }
-  ~StartedState() { outer_stop_.reset(); }
+  ~RunningState() { outer_stop_.reset(); }
 
   bool is_done() const noexcept { return done_; }
   void cancel() noexcept { source_.request_stop(); }
@@ -105,10 +105,10 @@ class StartedState final : private TaskObserver {
 
 // Waits for the end of a started task. A stop of the waiting task reaches the started one by itself.
 template <class T>
-class StartedAwaiter final : private Waiter {
+class RunningAwaiter final : private Waiter {
  public:
-  explicit StartedAwaiter(StartedState<T>& state) noexcept : state_(state) {}
-  ~StartedAwaiter() {
+  explicit RunningAwaiter(RunningState<T>& state) noexcept : state_(state) {}
+  ~RunningAwaiter() {
     end();
     state_.set_waiter(nullptr);
   }
@@ -129,28 +129,28 @@ class StartedAwaiter final : private Waiter {
  private:
   void give_up(errc) noexcept override { state_.cancel(); }
 
-  StartedState<T>& state_;
+  RunningState<T>& state_;
 };
 
 }  // namespace detail
 
 template <class T>
-class [[nodiscard]] Started {
+class [[nodiscard]] Running {
  public:
-  explicit Started(Task<T> task) : state_(std::make_unique<detail::StartedState<T>>(std::move(task))) {}
+  explicit Running(Task<T> task) : state_(std::make_unique<detail::RunningState<T>>(std::move(task))) {}
 
   bool is_done() const noexcept { return state_->is_done(); }
   void cancel() noexcept { state_->cancel(); }
-  detail::StartedAwaiter<T> operator co_await() noexcept { return detail::StartedAwaiter<T>(*state_); }
+  detail::RunningAwaiter<T> operator co_await() noexcept { return detail::RunningAwaiter<T>(*state_); }
 
  private:
-  std::unique_ptr<detail::StartedState<T>> state_;
+  std::unique_ptr<detail::RunningState<T>> state_;
 };
 
 // Begins the awaitable now, on this strand. Throws Error (invalid_argument) outside a task.
 template <Awaitable A>
 auto start(A awaitable) {
-  return Started<await_result_t<A>>(detail::as_task(std::move(awaitable)));
+  return Running<await_result_t<A>>(detail::as_task(std::move(awaitable)));
 }
 
 // The outcome as a value in place of an exception: Result<T>. Exceptions that are not ferry::Error pass.
@@ -176,7 +176,7 @@ template <class T>
 using NotVoid = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
 template <class T>
-Task<NotVoid<T>> value_of(Started<T>& started) {
+Task<NotVoid<T>> value_of(Running<T>& started) {
   if constexpr (std::is_void_v<T>) {
     co_await started;
     co_return std::monostate{};
@@ -187,7 +187,7 @@ Task<NotVoid<T>> value_of(Started<T>& started) {
 
 // Waits for the end of `started`, keeping its exception, if it has one and it is the first.
 template <class T>
-Task<void> settle(Started<T>& started, std::optional<NotVoid<T>>& value, std::exception_ptr& first) {
+Task<void> settle(Running<T>& started, std::optional<NotVoid<T>>& value, std::exception_ptr& first) {
   try {
     value.emplace(co_await value_of(started));
   } catch (...) {
@@ -201,7 +201,7 @@ template <class... T, std::size_t... I>
 Task<std::tuple<NotVoid<T>...>> all_of(std::tuple<Task<T>...> tasks, std::index_sequence<I...>) {
   std::tuple<std::optional<NotVoid<T>>...> values;
   std::exception_ptr first;
-  std::tuple<Started<T>...> started(Started<T>(std::move(std::get<I>(tasks)))...);
+  std::tuple<Running<T>...> started(Running<T>(std::move(std::get<I>(tasks)))...);
   (co_await settle(std::get<I>(started), std::get<I>(values), first), ...);
   if (first) {
     std::rethrow_exception(first);

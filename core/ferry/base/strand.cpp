@@ -8,14 +8,13 @@ namespace detail {
 constinit thread_local ThreadStep thread_step{};
 }  // namespace detail
 
-namespace {
-constexpr int kStepsPerTurn = 64;  // then other strands get their turn
-}  // namespace
-
 Strand::Strand(Executor& executor, NodeCore* node) noexcept : executor_(executor), node_(node), runner_(this) {}
 
 Strand::~Strand() {
   FERRY_CHECK(!is_current());
+  if (executor_.halted()) {
+    return;  // what is queued belongs to a process that was killed
+  }
   // The last job may have announced its end while its thread still leaves run_steps(): a handful of instructions.
   while (incoming_.load(std::memory_order_acquire) != nullptr) {
   }
@@ -33,6 +32,9 @@ void Strand::post(Job& job) noexcept {
 }
 
 bool Strand::withdraw(Job& job) noexcept {
+  if (executor_.halted()) {
+    return true;
+  }
   FERRY_CHECK(is_current());
   collect();
   return ready_.remove(job);
@@ -70,7 +72,7 @@ void Strand::run_steps(Job& job) noexcept {
       self.collect();
       continue;
     }
-    if (steps++ == kStepsPerTurn) {
+    if (steps++ == self.executor_.strand_turn()) {
       step = outer;
       self.executor_.post(self.runner_);
       return;

@@ -30,17 +30,25 @@ Waiter::~Waiter() {
 }
 
 void Waiter::begin(std::coroutine_handle<> handle, const Limits& limits, Duration check_interval) {
+  bind(handle, limits);
+  watch(limits, check_interval);
+}
+
+void Waiter::bind(std::coroutine_handle<> handle, const Limits& limits) {
   scope_ = &TaskScope::require("waiting");
-  deadline_ = scope_->deadline;
-  check_interval_ = check_interval;
-  active_ = true;
   handle_ = handle;
-  if (limits.timeout || deadline_ != kNever || check_interval != Duration::zero()) {
+  deadline_ = scope_->deadline;
+  if (limits.timeout) {
     const TimePoint now = scope_->strand->executor().now();
-    if (limits.timeout) {
-      deadline_ = std::min(deadline_, saturating_add(now, std::max(*limits.timeout, Duration::zero())));
-    }
-    timed_ = arm(now);
+    deadline_ = std::min(deadline_, saturating_add(now, std::max(*limits.timeout, Duration::zero())));
+  }
+}
+
+void Waiter::watch(const Limits& limits, Duration check_interval) {
+  active_ = true;
+  check_interval_ = check_interval;
+  if (deadline_ != kNever || check_interval != Duration::zero()) {
+    timed_ = arm(check_interval == Duration::zero() ? TimePoint{} : scope_->strand->executor().now());
   }
   if (scope_->stop.stop_possible()) {
     scope_stop_.emplace(scope_->stop, Stop{this});

@@ -1,11 +1,10 @@
 #include <ferry/buffer/buffer_ref.hpp>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <ferry/base/limits.hpp>
 #include <ferry/memory/region_codec.hpp>
+#include <ferry/transport/contact_codec.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
 #include <ferry/wire/fingerprint.hpp>
@@ -148,19 +147,7 @@ wire::Bytes encode_reference(const BufferRef& reference) {
   wire::Bytes bytes;
   wire::Writer writer(bytes);
   encode_region(writer, reference.region());
-  const std::size_t count_at = bytes.size();
-  writer.u8(0);
-  std::uint8_t count = 0;
-  for (const Address& address : reference.peer()->contact().addresses) {
-    if (bytes.size() + 2 + address.text.size() > limits::kReferenceBytes || address.text.size() > Address::kMaxText) {
-      continue;
-    }
-    writer.u8(static_cast<std::uint8_t>(address.transport));
-    writer.u8(static_cast<std::uint8_t>(address.text.size()));
-    writer.raw(wire::as_bytes(address.text));
-    ++count;
-  }
-  bytes[count_at] = static_cast<std::byte>(count);
+  encode_addresses(writer, reference.peer()->contact().addresses, limits::kReferenceBytes - bytes.size());
   return bytes;
 }
 
@@ -174,15 +161,7 @@ Result<BufferRef> decode_reference(NodeCore& node, wire::ByteView bytes) {
   if (!region) {
     return region.error();
   }
-  Contact contact{region->owner, {}};
-  const std::uint8_t count = reader.u8();
-  for (std::uint8_t index = 0; index < count && reader.ok(); ++index) {
-    const auto transport = reader.u8();
-    const auto text = wire::as_text(reader.raw(reader.u8()));
-    if (transport > 0 && transport <= static_cast<std::uint8_t>(TransportId::sim)) {
-      contact.addresses.push_back({static_cast<TransportId>(transport), std::string(text)});
-    }
-  }
+  const Contact contact{region->owner, decode_addresses(reader)};
   if (auto complete = reader.finish("reference"); !complete) {
     return complete.error();
   }

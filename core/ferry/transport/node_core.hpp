@@ -22,6 +22,7 @@
 
 namespace ferry {
 
+class ActorRuntime;  // actor/actor_runtime.hpp
 class PeerTable;
 class SharedMemory;  // memory/shared_memory.hpp
 
@@ -52,6 +53,9 @@ class NodeCore {
   // In the order of preference. Before anything runs.
   void add_transport(std::unique_ptr<Transport> transport);
   void set_sink(MessageSink& sink) noexcept { sink_ = &sink; }
+  // The node's actors; null in a node without any.
+  void set_actors(ActorRuntime& actors) noexcept { actors_ = &actors; }
+  ActorRuntime* actors() const noexcept { return actors_; }
 
   Executor& executor() const noexcept { return executor_; }
   Log& log() const noexcept { return log_; }
@@ -86,6 +90,7 @@ class NodeCore {
   NodeLimits limits_;
   RegionTable regions_;
   MessageSink* sink_ = nullptr;
+  ActorRuntime* actors_ = nullptr;
   std::shared_ptr<SharedMemory> shared_memory_;
   std::atomic<std::uint64_t> next_sequence_{0};
   std::vector<std::unique_ptr<Transport>> transports_;

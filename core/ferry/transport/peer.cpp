@@ -123,25 +123,21 @@ bool Peer::abandon(Operation& operation) noexcept {
   return true;
 }
 
-void Peer::send(wire::Bytes&& message) noexcept {
+Failure Peer::send(wire::Bytes&& message) noexcept {
   std::unique_lock lock(mutex_);
   if (state_ == State::gone) {
-    const Failure why = fate_;
-    lock.unlock();
-    if (PeerEvents* events = node_.peers().events()) {
-      events->on_peer_failed(*this, why, PeerState::gone);
-    }
-    return;
+    return fate_;
   }
-  // Queued and handed over under the lock: Connection::send never waits, and order is kept.
+  // Handed over under the lock, so that order is kept.
   Connection* connection = ready_.load(std::memory_order_relaxed);
   if (connection != nullptr && messages_.empty() && connection->send(std::move(message))) {
-    return;
+    return {};
   }
   messages_.push_back(std::move(message));
   if (state_ == State::idle) {
     open_candidate(std::move(lock));
   }
+  return {};
 }
 
 void Peer::make_candidates() {

@@ -69,8 +69,9 @@ class Peer final : private ConnectionEvents {
   void cancel(Operation& operation, const Failure& why) noexcept;
   bool abandon(Operation& operation) noexcept;  // see Connection::abandon
 
-  // Queues a message; a failure to deliver it is told to PeerEvents.
-  void send(wire::Bytes&& message) noexcept;
+  // Queues a message. The peer's fate, and nothing was queued, if it has one already; a later failure to deliver is told
+  // to PeerEvents, perhaps before this returns.
+  Failure send(wire::Bytes&& message) noexcept;
 
   bool pipelines_sequences() const noexcept;
 

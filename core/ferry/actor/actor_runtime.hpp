@@ -1,0 +1,114 @@
+// ActorRuntime: the actors of one node: their table, the calls that wait for replies, the windows toward other actors,
+// and the way of every message between them.
+//
+// Owner: the node's stack (mesh/node_stack.hpp). Any thread, where not said otherwise.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <ferry/actor/actor_cell.hpp>
+#include <ferry/actor/actor_class.hpp>
+#include <ferry/actor/call.hpp>
+#include <ferry/actor/call_table.hpp>
+#include <ferry/actor/window.hpp>
+#include <ferry/transport/inbound.hpp>
+#include <ferry/transport/peer.hpp>
+
+namespace ferry {
+
+struct ActorSpec {
+  std::string class_name;
+  std::uint32_t fingerprint = 0;
+  std::string name;
+  std::vector<std::vector<std::byte>> arguments;  // each encoded alone
+};
+
+class ActorRuntime final : private MessageSink, private PeerEvents {
+ public:
+  // The process's own control actor has this id.
+  static constexpr ActorId kNodeActor{1};
+
+  ActorRuntime(NodeCore& node, std::vector<ActorClass> classes);
+  ~ActorRuntime();
+
+  NodeCore& node() const noexcept { return node_; }
+  CallTable& calls() noexcept { return calls_; }
+
+  // Constructs an actor on a strand of its own. Failures: no_such_actor_class, version_mismatch, name_in_use,
+  // spawn_failed with the constructor's exception. In a task of this node.
+  Task<ActorId> spawn(ActorSpec spec);
+  // Takes the control actor; before anything runs. The class must outlive the runtime.
+  void install_node_actor(const ActorClass& node_actor_class, std::unique_ptr<Actor> actor);
+
+  // Ends when the actor has been destroyed; at once if there is none.
+  Task<void> stop(ActorId id, Failure why);
+
+  // --- For calls.
+  Window& window(Peer& peer, ActorId actor);
+  Window& window_of_self(ActorId actor);
+  // Delivers here or hands to the peer. The peer's fate if it is gone.
+  Failure send_request(Peer& peer, wire::Bytes&& message) noexcept;
+  void cancel_call(Peer& peer, const CancelHeader& header) noexcept;
+  bool would_wait_for_itself(const detail::CallTarget& target) const noexcept;
+
+  // --- For cells.
+  void reply(const ReplyTo& to, wire::Bytes&& message) noexcept;
+  void reply_failure(const ReplyTo& to, const Failure& failure) noexcept;
+  std::uint64_t next_activation() noexcept { return next_activation_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Stops every actor and waits until all are destroyed. From outside the node's strands.
+  void shut_down() noexcept;
+
+ private:
+  struct WindowKey {
+    const Peer* peer;
+    ActorId actor;
+    friend bool operator==(const WindowKey&, const WindowKey&) = default;
+  };
+  struct WindowHash {
+    std::size_t operator()(const WindowKey& key) const noexcept {
+      return std::hash<const void*>{}(key.peer) ^ (key.actor.value() * 0x9e3779b97f4a7c15ULL);
+    }
+  };
+
+  void on_request(const std::shared_ptr<Inbound>& from, wire::Bytes&& message) noexcept override;
+  void on_inbound_closed(const std::shared_ptr<Inbound>& from, const Failure& why) noexcept override;
+  void on_reply(Peer& peer, wire::Bytes&& message) noexcept override;
+  void on_peer_failed(Peer& peer, const Failure& why, PeerState state) noexcept override;
+
+  Result<void> deliver(const std::shared_ptr<Inbound>& from, wire::Bytes&& message);
+  std::shared_ptr<ActorCell> find(ActorId id) const noexcept;
+  Failure absent(ActorId id) const;
+  Result<std::shared_ptr<ActorCell>> make_cell(const ActorSpec& spec);
+  std::shared_ptr<ActorCell> new_cell(const ActorClass& actor_class, ActorId id, const std::string& name);
+  void forget(ActorId id, const Failure& why);
+  void malformed(const Inbound* from, const Failure& failure) noexcept;
+
+  NodeCore& node_;
+  const std::vector<ActorClass> classes_;
+  CallTable calls_;
+  std::atomic<std::uint64_t> next_activation_{1};
+
+  mutable std::mutex mutex_;
+  std::unordered_map<ActorId, std::shared_ptr<ActorCell>> cells_;
+  std::unordered_map<std::string, ActorId> names_;
+  std::unordered_map<ActorId, Failure> ends_;  // why the latest stopped ones did
+  std::vector<ActorId> ends_order_;
+  std::uint64_t next_actor_ = kNodeActor.value() + 1;
+
+  std::mutex windows_mutex_;
+  std::unordered_map<WindowKey, std::unique_ptr<Window>, WindowHash> windows_;
+
+  struct Retirement;
+  void one_less() noexcept;
+  std::atomic<std::size_t> live_cells_{1};  // cells not deleted yet, and one until shut_down()
+  Latch all_gone_;
+  bool shut_down_ = false;
+};
+
+}  // namespace ferry

@@ -1,0 +1,57 @@
+// PendingCall: a call that waits for its reply; CallTable: all of a process, by number.
+//
+// A reply finds its call by a number that is never reused, so a late reply meets nothing. Any thread. Whoever takes a
+// call out of the table ends it; deliver functions run under the shard's lock, so that a call which is not in the table
+// is not being touched.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include <ferry/actor/message.hpp>
+#include <ferry/base/failure.hpp>
+#include <ferry/wire/bytes.hpp>
+
+namespace ferry {
+
+class Peer;
+
+class PendingCall {
+ public:
+  Peer* call_peer = nullptr;
+
+  // The reply as it arrived, or why there will be none. Called at most once, under the shard's lock.
+  virtual void on_reply(wire::Bytes&& message) noexcept = 0;
+  virtual void on_no_reply(const Failure& why) noexcept = 0;
+
+ protected:
+  ~PendingCall() = default;
+};
+
+class CallTable {
+ public:
+  CallId add(PendingCall& call);
+  // False: it was not there; its end has come or is complete.
+  bool remove(CallId id) noexcept;
+
+  void deliver(CallId id, wire::Bytes&& message) noexcept;
+  void fail(CallId id, const Failure& why) noexcept;
+  // Fails every call to the peer.
+  void fail_all(const Peer& peer, const Failure& why) noexcept;
+
+ private:
+  static constexpr std::size_t kShards = 16;
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_map<CallId, PendingCall*> calls;
+  };
+  Shard& shard(CallId id) noexcept { return shards_[id.value() % kShards]; }
+
+  std::atomic<std::uint64_t> next_{1};
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace ferry

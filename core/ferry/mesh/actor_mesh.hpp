@@ -1,0 +1,78 @@
+// ActorMesh<T>: an actor of one class on each process of a mesh. A value: copying it copies references.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <ferry/actor/actor_ref.hpp>
+#include <ferry/mesh/gather.hpp>
+#include <ferry/mesh/shape.hpp>
+#include <ferry/mesh/value_mesh.hpp>
+
+namespace ferry {
+
+template <class T>
+class ActorMesh {
+ public:
+  ActorMesh() = default;
+  ActorMesh(const Shape& shape, std::vector<ActorRef<T>> actors) : shape_(shape), actors_(std::move(actors)) {}
+
+  const Shape& shape() const noexcept { return shape_; }
+  std::size_t size() const noexcept { return actors_.size(); }
+  const ActorRef<T>& operator[](std::size_t rank) const { return actors_.at(rank); }
+  auto begin() const noexcept { return actors_.begin(); }
+  auto end() const noexcept { return actors_.end(); }
+
+  // The only actor. Throws Error (invalid_argument) where there are more.
+  const ActorRef<T>& only() const {
+    if (actors_.size() != 1) {
+      throw Error(
+          Failure(errc::invalid_argument, "only() needs a mesh of one actor; choose one with [rank] or slice()"));
+    }
+    return actors_.front();
+  }
+
+  // Those with this index in the named dimension.
+  ActorMesh slice(std::string_view dimension, std::size_t index) const {
+    std::vector<ActorRef<T>> selected;
+    for (const std::size_t rank : shape_.ranks_at(dimension, index)) {
+      selected.push_back(actors_[rank]);
+    }
+    return ActorMesh(shape_.without(dimension), std::move(selected));
+  }
+
+  // Calls the endpoint on all at once. Ends when every call has: Task<void>, or Task<ValueMesh<R>>. Throws MeshError
+  // with every failed rank.
+  template <auto Function, class... A>
+  auto call(const A&... arguments) const {
+    using R = typename detail::EndpointShapeOf<std::remove_cv_t<decltype(Function)>>::Result;
+    std::vector<Call<R>> calls;
+    calls.reserve(actors_.size());
+    for (const ActorRef<T>& actor : actors_) {
+      calls.push_back(actor.template call<Function>(arguments...));
+    }
+    if constexpr (std::is_void_v<R>) {
+      return call_all_void(shape_, std::move(calls));
+    } else {
+      return call_all<R>(shape_, std::move(calls));
+    }
+  }
+
+ private:
+  static Task<void> call_all_void(Shape shape, std::vector<Call<void>> calls) {
+    auto all = detail::gather(shape, std::move(calls));
+    co_await all;
+  }
+  template <class R>
+  static Task<ValueMesh<R>> call_all(Shape shape, std::vector<Call<R>> calls) {
+    auto all = detail::gather(shape, std::move(calls));
+    co_return ValueMesh<R>(shape, co_await all);
+  }
+
+  Shape shape_{};
+  std::vector<ActorRef<T>> actors_;
+};
+
+}  // namespace ferry

@@ -1,0 +1,68 @@
+#include <ferry/mesh/node_stack.hpp>
+
+#include <ferry/actor/actor_ref.hpp>
+#include <ferry/mesh/node_actor.hpp>
+
+namespace ferry {
+
+NodeStack::NodeStack(Parts parts)
+    : parent_(parts.bootstrap.parent),
+      core_(parts.executor, parts.log, parts.bootstrap.self, parts.bootstrap.name, parts.bootstrap.secret,
+            parts.bootstrap.limits),
+      node_actor_class_(actor_class<NodeActor>()),
+      actors_(core_, std::move(parts.classes)),
+      processes_(core_, parts.host, parts.bootstrap.transports, std::move(parts.random)),
+      end_(1) {
+  actors_.install_node_actor(node_actor_class_, std::make_unique<NodeActor>(*this));
+}
+
+NodeStack::~NodeStack() {
+  shut_down();
+}
+
+Result<void> NodeStack::start() {
+  for (const auto& transport : core_.transports()) {
+    if (auto listening = transport->listen(); !listening) {
+      return listening;
+    }
+  }
+  core_.peers().find_or_add(core_.contact()).set_name(core_.name());
+  return {};
+}
+
+Task<void> NodeStack::serve_parent() {
+  Peer& parent = core_.peers().find_or_add(parent_);
+  parent.set_name("parent");
+  const ActorRef<NodeActor> control(ActorAddress{&parent, ActorRuntime::kNodeActor});
+  auto hello = control.call<&NodeActor::hello>(core_.contact());
+  co_await hello;
+  auto end = end_.next();
+  co_await end;
+}
+
+void NodeStack::shut_down() noexcept {
+  if (std::exchange(shut_down_, true)) {
+    return;
+  }
+  actors_.shut_down();
+  processes_.clear();
+  core_.shut_down();
+}
+
+void NodeActor::hello(const Contact& child) {
+  stack_.processes().on_hello(child);
+}
+
+Task<ActorId> NodeActor::spawn_actor(ActorSpec spec) {
+  return stack_.actors().spawn(std::move(spec));
+}
+
+Task<void> NodeActor::stop_actor(ActorId id) {
+  return stack_.actors().stop(id, Failure(errc::actor_stopped, "it was stopped"));
+}
+
+void NodeActor::shut_down() {
+  stack_.request_end();
+}
+
+}  // namespace ferry

@@ -1,0 +1,29 @@
+// ValueMesh<R>: one value per rank of a mesh: what a call on all gives.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <ferry/mesh/shape.hpp>
+
+namespace ferry {
+
+template <class R>
+class ValueMesh {
+ public:
+  ValueMesh(const Shape& shape, std::vector<R> values) : shape_(shape), values_(std::move(values)) {}
+
+  const Shape& shape() const noexcept { return shape_; }
+  std::size_t size() const noexcept { return values_.size(); }
+  const R& operator[](std::size_t rank) const { return values_.at(rank); }
+  R& operator[](std::size_t rank) { return values_.at(rank); }
+  auto begin() const noexcept { return values_.begin(); }
+  auto end() const noexcept { return values_.end(); }
+
+ private:
+  Shape shape_;
+  std::vector<R> values_;
+};
+
+}  // namespace ferry
