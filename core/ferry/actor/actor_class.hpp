@@ -161,19 +161,20 @@ constexpr bool constructible_from_received(std::index_sequence<I...>) {
 }
 
 template <class T, std::size_t... I>
-std::unique_ptr<Actor> construct_received(ActorContext& context, std::span<const wire::ByteView> received,
+std::unique_ptr<Actor> construct_received(ActorContext& context,
+                                          [[maybe_unused]] std::span<const wire::ByteView> received,
                                           std::index_sequence<I...>) {
-  NodeCore& node = node_of(context);
+  [[maybe_unused]] NodeCore& node = node_of(context);
   return std::make_unique<T>(context, ReceivedArgument(received[I], node)...);
 }
 
 template <class T, class... P, std::size_t... I>
-std::unique_ptr<Actor> construct_named(ActorContext& context, std::span<const wire::ByteView> received, arguments<P...>,
-                                       std::index_sequence<I...>) {
+std::unique_ptr<Actor> construct_named(ActorContext& context, [[maybe_unused]] std::span<const wire::ByteView> received,
+                                       arguments<P...>, std::index_sequence<I...>) {
   if (received.size() != sizeof...(P)) {
     refuse_arity(wire::class_name<T>(), received.size());
   }
-  NodeCore& node = node_of(context);
+  [[maybe_unused]] NodeCore& node = node_of(context);
   return std::make_unique<T>(context, static_cast<P>(ReceivedArgument(received[I], node))...);
 }
 
