@@ -313,6 +313,7 @@ void ActorRuntime::reply(const ReplyTo& to, wire::Bytes&& message) noexcept {
   if (to.channel == nullptr) {
     calls_.deliver(to.call, std::move(message));
   } else {
+    node_.traffic().count_message(message.size());
     to.channel->send(std::move(message));
   }
 }

@@ -56,6 +56,9 @@ bool MembersAwaiter::await_ready() noexcept {
     if (operation.failure) {
       continue;
     }
+    if (operation.notify) {
+      count_notification(*member.peer);
+    }
     operation.on_complete = &MembersAwaiter::completed;
     operation.starter = this;
     pending_.fetch_add(1, std::memory_order_relaxed);

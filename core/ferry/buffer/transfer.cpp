@@ -110,6 +110,8 @@ Failure explain_failure(const Operation& operation, const Peer* peer) {
   return failure;
 }
 
+void count_notification(Peer& owner) noexcept { owner.node().traffic().count_notification(); }
+
 Executor& TransferBase::executor() const noexcept {
   return peer_->node().executor();
 }

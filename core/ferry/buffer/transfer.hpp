@@ -23,6 +23,9 @@ Failure check_request(const Operation& operation);
 // The failure with what was attempted, on whom and where.
 Failure explain_failure(const Operation& operation, const Peer* peer);
 
+// Counts a notification for the node's traffic report.
+void count_notification(Peer& owner) noexcept;
+
 class TransferBase : protected Waiter {
  public:
   TransferBase(Peer* peer, const Limits& limits) noexcept : limits_(limits), peer_(peer) {
@@ -34,6 +37,9 @@ class TransferBase : protected Waiter {
   bool await_ready() noexcept {
     operation_.starter = this;
     operation_.failure = check_request(operation_);
+    if (operation_.notify) [[unlikely]] {
+      count_notification(*peer_);
+    }
     if (operation_.failure || peer_->start(operation_) == Started::complete) [[likely]] {
       return !InlineBudget::current().spend(operation_.single.length) || !should_yield();
     }

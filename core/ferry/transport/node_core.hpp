@@ -39,6 +39,26 @@ struct NodeLimits {
   Duration handshake = limits::kHandshake;
 };
 
+// What this node has sent, besides one-sided bytes: counted as bytes of whole frames. Relaxed counters, for reports.
+struct TrafficCounters {
+  static constexpr std::uint64_t kFrameHeader = 16;  // on a stream or ring, before each message
+
+  std::atomic<std::uint64_t> messages{0};
+  std::atomic<std::uint64_t> message_bytes{0};
+  std::atomic<std::uint64_t> notifications{0};
+  std::atomic<std::uint64_t> notification_bytes{0};  // tags and their headers
+  std::atomic<std::uint64_t> heartbeat_bytes{0};     // added by transports
+
+  void count_message(std::size_t bytes) noexcept {
+    messages.fetch_add(1, std::memory_order_relaxed);
+    message_bytes.fetch_add(bytes + kFrameHeader, std::memory_order_relaxed);
+  }
+  void count_notification() noexcept {
+    notifications.fetch_add(1, std::memory_order_relaxed);
+    notification_bytes.fetch_add(sizeof(std::uint64_t) + kFrameHeader, std::memory_order_relaxed);
+  }
+};
+
 class NodeCore {
  public:
   NodeCore(Executor& executor, Log& log, ProcessId self, std::string name, const JobSecret& secret,
@@ -75,6 +95,9 @@ class NodeCore {
   void set_shared_memory(std::shared_ptr<SharedMemory> memory) noexcept { shared_memory_ = std::move(memory); }
   const std::shared_ptr<SharedMemory>& shared_memory() const noexcept { return shared_memory_; }
 
+  TrafficCounters& traffic() noexcept { return traffic_; }
+  const TrafficCounters& traffic() const noexcept { return traffic_; }
+
   // This process and all its addresses.
   Contact contact() const;
 
@@ -93,6 +116,7 @@ class NodeCore {
   ActorRuntime* actors_ = nullptr;
   std::shared_ptr<SharedMemory> shared_memory_;
   std::atomic<std::uint64_t> next_sequence_{0};
+  TrafficCounters traffic_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::unique_ptr<PeerTable> peers_;  // after transports_: its connections end first
 };

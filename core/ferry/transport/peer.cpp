@@ -64,6 +64,11 @@ bool Peer::pipelines_sequences() const noexcept {
   return connection != nullptr && connection->pipelines_sequences();
 }
 
+std::string_view Peer::transport_name() const noexcept {
+  const Connection* connection = ready_.load(std::memory_order_acquire);
+  return to_string(connection == nullptr ? TransportId::none : connection->transport());
+}
+
 Failure Peer::fate() const {
   const std::lock_guard lock(mutex_);
   return fate_;
@@ -128,6 +133,7 @@ Failure Peer::send(wire::Bytes&& message) noexcept {
   if (state_ == State::gone) {
     return fate_;
   }
+  node_.traffic().count_message(message.size());
   // Handed over under the lock, so that order is kept.
   Connection* connection = ready_.load(std::memory_order_relaxed);
   if (connection != nullptr && messages_.empty() && connection->send(std::move(message))) {

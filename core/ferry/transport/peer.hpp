@@ -75,6 +75,9 @@ class Peer final : private ConnectionEvents {
 
   bool pipelines_sequences() const noexcept;
 
+  // "shm": what carries operations and messages now; "none" while there is no channel.
+  std::string_view transport_name() const noexcept;
+
   // The failure that every use of the peer now ends with; none while it may be alive.
   Failure fate() const;
   // Declares this life of the process ended (its parent saw it die). Idempotent.
