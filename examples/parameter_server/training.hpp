@@ -1,0 +1,22 @@
+// The training run: the root's part of the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace parameter_server {
+
+struct Settings {
+  std::uint32_t workers = 4;
+  std::uint32_t epochs = 10;
+  std::string data = "examples/parameter_server/digits.csv";
+  std::string transport = "auto";
+  std::uint64_t seed = 1;
+  bool suppress_pushes = false;
+  bool progress_bar = false;
+};
+
+// Runs on the transport of the settings. 0: trained and everything held; 1: failed, with one line on stderr.
+int run(int argc, char** argv, const Settings& settings);
+
+}  // namespace parameter_server
