@@ -17,7 +17,7 @@ constexpr bool fits(std::uint64_t value) noexcept {
 
 template <class T>
 void Encoder::marked(std::uint8_t mark, T value) {
-  std::byte* to = extend(out_, 1 + sizeof value);
+  std::byte* to = out_.extend(1 + sizeof value);
   *to = std::byte{mark};
   store_big(to + 1, value);
 }

@@ -50,7 +50,7 @@ class Encoder {
   void encoded(ByteView values);
 
  private:
-  void byte(std::uint8_t value) { *extend(out_, 1) = std::byte{value}; }
+  void byte(std::uint8_t value) { out_.push_back(std::byte{value}); }
   void large_unsigned(std::uint64_t value);
   void negative(std::int64_t value);
   template <class T>

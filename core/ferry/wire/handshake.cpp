@@ -114,7 +114,7 @@ Result<Handshake> decode_handshake(ByteView block) {
     if (handshake.field(type)) {
       return Failure(errc::malformed, fmt::format("handshake: field {} once expected, found twice", type));
     }
-    handshake.fields.push_back({type, Bytes(value.begin(), value.end())});
+    handshake.fields.push_back({type, Bytes(value)});
   }
   if (auto complete = reader.finish(kWhat); !complete) {
     return complete.error();

@@ -3,7 +3,6 @@
 // Does not own the buffer; one thread at a time. Allocates only when the buffer has to grow past what stands inside.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <ferry/wire/bytes.hpp>
@@ -21,12 +20,12 @@ class Writer {
   void u64(std::uint64_t value) { number(value); }
 
   // `bytes` must not be a view of the buffer itself.
-  void raw(ByteView bytes) { std::copy(bytes.begin(), bytes.end(), extend(out_, bytes.size())); }
+  void raw(ByteView bytes) { out_.append(bytes); }
 
  private:
   template <class T>
   void number(T value) {
-    store_little(extend(out_, sizeof(T)), value);
+    store_little(out_.extend(sizeof(T)), value);
   }
 
   Bytes& out_;
