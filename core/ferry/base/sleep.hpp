@@ -15,7 +15,7 @@ class [[nodiscard]] Sleep final : private Waiter {
   using value_type = void;
 
   explicit Sleep(Duration duration) noexcept : duration_(duration) {}
-  Sleep(const Sleep&) noexcept = default;
+  Sleep(const Sleep& other) noexcept : Waiter(other), duration_(other.duration_) {}
   ~Sleep() { end(); }
 
   bool await_ready() const noexcept { return false; }

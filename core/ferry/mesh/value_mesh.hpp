@@ -16,8 +16,9 @@ class ValueMesh {
 
   const Shape& shape() const noexcept { return shape_; }
   std::size_t size() const noexcept { return values_.size(); }
-  const R& operator[](std::size_t rank) const { return values_.at(rank); }
-  R& operator[](std::size_t rank) { return values_.at(rank); }
+  // const R& and R&, except for bool, which std::vector keeps as bits.
+  typename std::vector<R>::const_reference operator[](std::size_t rank) const { return values_.at(rank); }
+  typename std::vector<R>::reference operator[](std::size_t rank) { return values_.at(rank); }
   auto begin() const noexcept { return values_.begin(); }
   auto end() const noexcept { return values_.end(); }
 
