@@ -51,6 +51,8 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
   MessageAwaiter(const MessageAwaiter& other)
       : Waiter(other), target_(other.target_), message_(other.message_), limits_(other.limits_) {}
 
+  Peer* peer() const noexcept { return target_.peer; }
+
  protected:
   ~MessageAwaiter() { leave(); }
 

@@ -201,7 +201,7 @@ template <class... T, std::size_t... I>
 Task<std::tuple<NotVoid<T>...>> all_of(std::tuple<Task<T>...> tasks, std::index_sequence<I...>) {
   std::tuple<std::optional<NotVoid<T>>...> values;
   std::exception_ptr first;
-  std::tuple<Running<T>...> started(Running<T>(std::move(std::get<I>(tasks)))...);
+  std::tuple<Running<T>...> started{Running<T>(std::move(std::get<I>(tasks)))...};  // in argument order
   (co_await settle(std::get<I>(started), std::get<I>(values), first), ...);
   if (first) {
     std::rethrow_exception(first);
@@ -211,7 +211,7 @@ Task<std::tuple<NotVoid<T>...>> all_of(std::tuple<Task<T>...> tasks, std::index_
 
 }  // namespace detail
 
-// Runs all awaitables concurrently and waits for every one. The values as a tuple (monostate for void); if some fail,
+// Starts all awaitables in argument order and waits for every one. The values as a tuple (monostate for void); if some fail,
 // the failure of the first in argument order, after all have ended.
 template <Awaitable... A>
 auto all(A... awaitables) {

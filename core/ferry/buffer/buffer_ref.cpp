@@ -69,7 +69,7 @@ Transfer BufferRef::write_from(std::span<const Chunk> chunks, const WriteOptions
 AtomicTransfer BufferRef::atomic(OperationKind kind, std::uint64_t operand, std::uint64_t expected,
                                  const AtomicOptions& options) const noexcept {
   AtomicTransfer transfer(peer_, Limits{options.timeout, options.stop});
-  Operation& operation = transfer.request();
+  OperationRequest& operation = transfer.request();
   operation.kind = kind;
   operation.region = region_;
   operation.operand = operand;

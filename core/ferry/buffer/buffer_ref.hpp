@@ -87,12 +87,12 @@ class BufferRef {
   Peer* peer() const noexcept { return peer_; }
 
  private:
-  void fill(Operation& operation, OperationKind kind, std::byte* local, std::uint64_t length) const noexcept {
+  void fill(OperationRequest& operation, OperationKind kind, std::byte* local, std::uint64_t length) const noexcept {
     operation.kind = kind;
     operation.region = region_;
     operation.single = Chunk{0, local, length};
   }
-  static void set_write(Operation& operation, const WriteOptions& options) noexcept {
+  static void set_write(OperationRequest& operation, const WriteOptions& options) noexcept {
     operation.completion = options.completion;
     if (options.notify) {
       operation.notify = true;

@@ -8,7 +8,7 @@ namespace ferry {
 Result<std::uint64_t> Outcomes::operator[](std::size_t index) const {
   const detail::Member& member = members_->at(index);
   if (member.operation.failure) {
-    return detail::explain_failure(member.operation, member.peer);
+    return detail::explain_failure(member.operation, member.operation.failure, member.peer);
   }
   return member.operation.result;
 }

@@ -20,7 +20,7 @@ class Sequence {
 
   template <class T>
   void add(const BasicTransfer<T>& transfer) {
-    members_.push_back(detail::Member{transfer.peer(), transfer.operation()});
+    members_.push_back(detail::Member{transfer.peer(), Operation(transfer.request())});
   }
   std::size_t size() const noexcept { return members_.size(); }
 

@@ -8,7 +8,7 @@
 namespace ferry::detail {
 namespace {
 
-Failure check_chunk(const Operation& operation, const Chunk& chunk) {
+Failure check_chunk(const OperationRequest& operation, const Chunk& chunk) {
   const std::uint64_t length = operation.region.length;
   if (chunk.remote_offset > length || chunk.length > length - chunk.remote_offset) {
     return Failure(errc::invalid_range,
@@ -22,7 +22,7 @@ Failure check_chunk(const Operation& operation, const Chunk& chunk) {
   return {};
 }
 
-Failure check_chunks(const Operation& operation) {
+Failure check_chunks(const OperationRequest& operation) {
   const Chunk& only = operation.single;
   if (operation.list.data() == nullptr && only.length != operation.region.length) {
     return Failure(errc::invalid_range,
@@ -43,7 +43,7 @@ Failure check_chunks(const Operation& operation) {
   return {};
 }
 
-Failure check_word(const Operation& operation) {
+Failure check_word(const OperationRequest& operation) {
   const RemoteRegion& region = operation.region;
   const std::uint64_t offset = operation.single.remote_offset;
   if (offset > region.length || sizeof(std::uint64_t) > region.length - offset) {
@@ -61,7 +61,7 @@ Failure check_word(const Operation& operation) {
   return {};
 }
 
-Failure check_rare(const Operation& operation, Access needed) {
+Failure check_all(const OperationRequest& operation, Access needed) {
   const RemoteRegion& region = operation.region;
   if (!region.owner) {
     return Failure(errc::invalid_argument, "the reference is empty (default-constructed)");
@@ -86,41 +86,27 @@ Failure check_rare(const Operation& operation, Access needed) {
 
 }  // namespace
 
-Failure check_request(const Operation& operation) {
-  const RemoteRegion& region = operation.region;
-  const Access needed = access_needed(operation.kind);
-  // The common case: one piece, rights, inside the range.
-  if (operation.list.data() == nullptr && !is_atomic(operation.kind) && needed != Access::none &&
-      permits(region.rights, needed) && region.kind == MemoryKind::host && !operation.notify &&
-      operation.single.length == region.length && operation.single.local != nullptr) [[likely]] {
-    return {};
+Failure check_request(const OperationRequest& request) {
+  return check_all(request, access_needed(request.kind));
+}
+
+Failure explain_failure(const OperationRequest& request, const Failure& failure, const Peer* peer) {
+  Failure explained = failure.during(to_string(request.kind));
+  if (explained.peer().empty() && peer != nullptr) {
+    explained = explained.with_peer(peer->describe());
   }
-  return check_rare(operation, needed);
-}
-
-Failure explain_failure(const Operation& operation, const Peer* peer) {
-  Failure failure = operation.failure.during(to_string(operation.kind));
-  if (failure.peer().empty() && peer != nullptr) {
-    failure = failure.with_peer(peer->describe());
+  if (explained.length() == 0 && explained.size() == 0 && request.kind != OperationKind::flush) {
+    const std::uint64_t length = is_atomic(request.kind) ? sizeof(std::uint64_t) : request.single.length;
+    explained = explained.with_range(request.single.remote_offset, length, request.region.length);
   }
-  if (failure.length() == 0 && failure.size() == 0 && operation.kind != OperationKind::flush) {
-    const std::uint64_t length = is_atomic(operation.kind) ? sizeof(std::uint64_t) : operation.single.length;
-    failure = failure.with_range(operation.single.remote_offset, length, operation.region.length);
-  }
-  return failure;
+  return explained;
 }
 
-void count_notification(Peer& owner) noexcept { owner.node().traffic().count_notification(); }
-
-Executor& TransferBase::executor() const noexcept {
-  return peer_->node().executor();
+void count_notification(Peer& owner) noexcept {
+  owner.node().traffic().count_notification();
 }
 
-void TransferBase::completed(Operation& operation) noexcept {
-  static_cast<TransferBase*>(operation.starter)->wake();
-}
-
-bool TransferBase::should_yield() const noexcept {
+bool TransferBase::should_yield() noexcept {
   const TaskScope* scope = TaskScope::current();
   if (scope == nullptr) {
     return false;
@@ -132,31 +118,72 @@ bool TransferBase::should_yield() const noexcept {
   return true;
 }
 
-Duration TransferBase::no_progress_limit() const noexcept {
-  return peer_->node().limits().no_progress;
+bool TransferBase::begin() noexcept {
+  PendingTransfer& pending = pending_.emplace(peer_, request_);
+  return pending.start() && (!InlineBudget::current().spend(request_.single.length) || !should_yield());
 }
 
-void TransferBase::give_up(errc reason) noexcept {
-  if (reason == errc::timed_out) {
-    peer_->cancel(operation_, Failure(errc::timed_out,
-                                      "it did not end, or did not move, within its limit; it was "
-                                      "cancelled"));
-  } else {
-    peer_->cancel(operation_, Failure(errc::cancelled, "a stop was requested"));
+bool TransferBase::suspend(std::coroutine_handle<> handle) {
+  if (!pending_) {  // it ended in place, and others shall run
+    pending_.emplace(peer_, request_);
+    pending_->operation.result = result_;
   }
+  return pending_->suspend(handle, limits_);
 }
 
-bool TransferBase::has_progressed() noexcept {
-  const std::uint64_t now = operation_.progress.load(std::memory_order_relaxed);
-  return std::exchange(progress_seen_, now) != now;
-}
-
-void TransferBase::end_early() noexcept {
+PendingTransfer::~PendingTransfer() {
   end();
-  if (pending_ && !peer_->abandon(operation_)) {
+  if (in_flight_ && !peer_->abandon(operation)) {
     while (!is_woken()) {  // its completion is on the way, on another thread
     }
   }
+}
+
+bool PendingTransfer::start() noexcept {
+  operation.failure = check_request(operation);
+  if (operation.failure) {
+    return true;
+  }
+  if (operation.notify) {
+    count_notification(*peer_);
+  }
+  operation.starter = this;
+  operation.on_complete = &PendingTransfer::completed;
+  in_flight_ = peer_->start(operation) == Started::pending;
+  return !in_flight_;
+}
+
+bool PendingTransfer::suspend(std::coroutine_handle<> handle, const Limits& limits) {
+  if (!in_flight_) {
+    yield(handle);
+    return true;
+  }
+  begin(handle, limits, peer_->node().limits().no_progress);
+  return commit();
+}
+
+void PendingTransfer::finish() noexcept {
+  end();
+  in_flight_ = false;
+}
+
+void PendingTransfer::completed(Operation& operation) noexcept {
+  static_cast<PendingTransfer*>(operation.starter)->wake();
+}
+
+void PendingTransfer::give_up(errc reason) noexcept {
+  if (reason == errc::timed_out) {
+    peer_->cancel(operation, Failure(errc::timed_out,
+                                     "it did not end, or did not move, within its limit; it was "
+                                     "cancelled"));
+  } else {
+    peer_->cancel(operation, Failure(errc::cancelled, "a stop was requested"));
+  }
+}
+
+bool PendingTransfer::has_progressed() noexcept {
+  const std::uint64_t now = operation.progress.load(std::memory_order_relaxed);
+  return std::exchange(progress_seen_, now) != now;
 }
 
 }  // namespace ferry::detail

@@ -1,13 +1,14 @@
 // Transfer: one one-sided operation as an awaitable. What BufferRef's functions return.
 //
-// Starts when awaited, at most once; may be moved until then. The operation lives inside, in the awaiting frame;
-// nothing is allocated. If it can complete inline nothing suspends, except that a long run of inline completions yields
-// when other work is ready. Dropping a suspended one cancels it and blocks until it is quiet.
+// Starts when awaited, at most once; may be moved until then. Nothing is allocated: what it needs lies in the awaiting
+// frame. Where the memory can be reached in place nothing suspends either, except that a long run of such operations
+// yields when other work is ready. Dropping a suspended one cancels it and blocks until it is quiet.
 #pragma once
 
 #include <concepts>
 #include <coroutine>
 #include <cstdint>
+#include <optional>
 
 #include <ferry/base/result.hpp>
 #include <ferry/base/waiter.hpp>
@@ -19,73 +20,101 @@ namespace ferry {
 namespace detail {
 
 // A request that is refused before any traffic, or none.
-Failure check_request(const Operation& operation);
-// The failure with what was attempted, on whom and where.
-Failure explain_failure(const Operation& operation, const Peer* peer);
-
+Failure check_request(const OperationRequest& request);
+// A failure with what was attempted, on whom and where.
+Failure explain_failure(const OperationRequest& request, const Failure& failure, const Peer* peer);
 // Counts a notification for the node's traffic report.
 void count_notification(Peer& owner) noexcept;
 
-class TransferBase : protected Waiter {
+// An operation that does not end in place: the wait for it.
+class PendingTransfer final : public Waiter {
  public:
-  TransferBase(Peer* peer, const Limits& limits) noexcept : limits_(limits), peer_(peer) {
-    operation_.on_complete = &TransferBase::completed;
-  }
-  TransferBase(const TransferBase&) noexcept = default;
-  TransferBase& operator=(const TransferBase&) = delete;
+  PendingTransfer(Peer* peer, const OperationRequest& request) noexcept : operation(request), peer_(peer) {}
+  PendingTransfer(const PendingTransfer&) = delete;
+  PendingTransfer& operator=(const PendingTransfer&) = delete;
+  ~PendingTransfer();
 
-  bool await_ready() noexcept {
-    operation_.starter = this;
-    operation_.failure = check_request(operation_);
-    if (operation_.notify) [[unlikely]] {
-      count_notification(*peer_);
-    }
-    if (operation_.failure || peer_->start(operation_) == Started::complete) [[likely]] {
-      return !InlineBudget::current().spend(operation_.single.length) || !should_yield();
-    }
-    pending_ = true;
-    return false;
-  }
+  // Checks and starts. True: complete.
+  bool start() noexcept;
+  // Suspends until completion, or, where it is complete, lets others run first.
+  bool suspend(std::coroutine_handle<> handle, const Limits& limits);
+  void finish() noexcept;
 
-  bool await_suspend(std::coroutine_handle<> handle) {
-    if (!pending_) {
-      yield(handle);
-      return true;
-    }
-    begin(handle, limits_, no_progress_limit());
-    return commit();
-  }
-
-  // The operation, for Batch and Sequence, which run it themselves.
-  const Operation& operation() const noexcept { return operation_; }
-  Peer* peer() const noexcept { return peer_; }
-  Executor& executor() const noexcept;
-
- protected:
-  ~TransferBase() { end_early(); }
-
-  // Ends the await; false: failed, see failure().
-  bool finish() noexcept {
-    end();
-    pending_ = false;
-    return !operation_.failure;
-  }
-  Failure failure() const { return explain_failure(operation_, peer_); }
-
-  Operation operation_{};
-  Limits limits_;
+  Operation operation;
 
  private:
   static void completed(Operation& operation) noexcept;
-  bool should_yield() const noexcept;
-  Duration no_progress_limit() const noexcept;
-  void end_early() noexcept;
   void give_up(errc reason) noexcept override;
   bool has_progressed() noexcept override;
 
   Peer* peer_;
   std::uint64_t progress_seen_ = 0;
-  bool pending_ = false;
+  bool in_flight_ = false;
+};
+
+class TransferBase {
+ public:
+  TransferBase(Peer* peer, const Limits& limits) noexcept : peer_(peer), limits_(limits) {}
+  TransferBase(const TransferBase& other) noexcept
+      : request_(other.request_), peer_(other.peer_), limits_(other.limits_) {}
+  TransferBase& operator=(const TransferBase&) = delete;
+
+  bool await_ready() noexcept {
+    if (ended_in_place()) [[likely]] {
+      return !InlineBudget::current().spend(request_.single.length) || !should_yield();
+    }
+    return begin();
+  }
+  bool await_suspend(std::coroutine_handle<> handle) { return suspend(handle); }
+
+  const OperationRequest& request() const noexcept { return request_; }
+  Peer* peer() const noexcept { return peer_; }
+  // For BufferRef, which fills it in.
+  OperationRequest& request() noexcept { return request_; }
+
+ protected:
+  ~TransferBase() = default;
+
+  // Ends the await; false: failed, see failure().
+  bool finish() noexcept {
+    if (!pending_) [[likely]] {
+      return true;
+    }
+    pending_->finish();
+    return !pending_->operation.failure;
+  }
+  Failure failure() const { return explain_failure(request_, pending_->operation.failure, peer_); }
+  std::uint64_t result() const noexcept { return pending_ ? pending_->operation.result : result_; }
+
+  OperationRequest request_{};
+
+ private:
+  // The whole of a plain read or write, or an atomic, done at once where the memory is in reach.
+  bool ended_in_place() noexcept {
+    if (peer_ == nullptr || request_.list.data() != nullptr) {
+      return false;
+    }
+    if (is_atomic(request_.kind)) {
+      return !check_request(request_) && peer_->try_atomic(request_, result_);
+    }
+    const Access needed = request_.kind == OperationKind::read ? Access::read : Access::write;
+    return request_.kind != OperationKind::flush && permits(request_.region.rights, needed) && !request_.notify &&
+           request_.single.length == request_.region.length && request_.region.kind == MemoryKind::host &&
+           request_.single.local != nullptr &&
+           peer_->try_transfer(request_.kind, request_.region, request_.single.local);
+  }
+  bool begin() noexcept;
+  bool suspend(std::coroutine_handle<> handle);
+  static bool should_yield() noexcept;
+
+  Peer* peer_;
+
+ protected:
+  Limits limits_;
+
+ private:
+  std::uint64_t result_ = 0;
+  std::optional<PendingTransfer> pending_;  // none: it ended in place
 };
 
 }  // namespace detail
@@ -109,7 +138,7 @@ class [[nodiscard]] BasicTransfer final : public detail::TransferBase {
       throw Error(failure());
     }
     if constexpr (!std::is_void_v<T>) {
-      return operation_.result;
+      return result();
     }
   }
 
@@ -121,12 +150,9 @@ class [[nodiscard]] BasicTransfer final : public detail::TransferBase {
     if constexpr (std::is_void_v<T>) {
       return {};
     } else {
-      return operation_.result;
+      return result();
     }
   }
-
-  // For BufferRef, which fills it in.
-  Operation& request() noexcept { return operation_; }
 };
 
 using Transfer = BasicTransfer<void>;

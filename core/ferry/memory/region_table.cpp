@@ -21,15 +21,6 @@ RegionTable::~RegionTable() {
   }
 }
 
-RegionTable::Entry* RegionTable::entry(RegionSlot slot) const noexcept {
-  const std::size_t index = std::size_t{slot.value()} - 1;  // slot 0 wraps to a value out of range
-  if (index >= limits::kRegions) {
-    return nullptr;
-  }
-  Block* block = blocks_[index / kBlock].load(std::memory_order_acquire);
-  return block == nullptr ? nullptr : &(*block)[index % kBlock];
-}
-
 Result<RegionHandle> RegionTable::insert(const LocalRegion& region) {
   const std::lock_guard lock(mutex_);
   std::uint32_t index = 0;
@@ -78,12 +69,6 @@ Result<RegionTable::Pin> RegionTable::pin(RegionHandle region, Access needed, st
   }
   pin.address_ = known.base + offset;
   return pin;
-}
-
-void RegionTable::Pin::release() noexcept {
-  if (pins_ != nullptr && pins_->fetch_sub(1, std::memory_order_release) == (Entry::kDead | 1U)) {
-    pins_->notify_all();
-  }
 }
 
 Result<LocalRegion> RegionTable::find(RegionHandle region) const {

@@ -36,6 +36,14 @@ class NotificationSink {
 };
 
 class RegionTable {
+  struct Entry {
+    static constexpr std::uint32_t kDead = 0x80000000U;
+    std::atomic<std::uint32_t> pins{kDead};  // readers, and kDead while no region is registered
+    std::atomic<std::uint64_t> generation{0};
+    LocalRegion region{};  // written only while dead and unpinned
+    std::atomic<NotificationSink*> notifications{nullptr};
+  };
+
  public:
   // first_generation: where counting starts; random per incarnation, so that a forged or stale reference misses.
   explicit RegionTable(std::uint64_t first_generation);
@@ -51,20 +59,48 @@ class RegionTable {
    public:
     Pin(Pin&& other) noexcept : pins_(std::exchange(other.pins_, nullptr)), address_(other.address_) {}
     Pin& operator=(Pin&&) = delete;
-    ~Pin() { release(); }
+    ~Pin() {
+      if (pins_ != nullptr) {
+        release();
+      }
+    }
     std::byte* address() const noexcept { return address_; }  // of the piece's first byte
+    // False only for what try_pin() could not pin.
+    explicit operator bool() const noexcept { return pins_ != nullptr; }
 
    private:
     friend class RegionTable;
+    Pin() noexcept = default;
     Pin(std::atomic<std::uint32_t>& pins, std::byte* address) noexcept : pins_(&pins), address_(address) {}
-    void release() noexcept;
+    void release() noexcept {
+      if (pins_->fetch_sub(1, std::memory_order_release) == (Entry::kDead | 1U)) [[unlikely]] {
+        pins_->notify_all();
+      }
+    }
 
-    std::atomic<std::uint32_t>* pins_;
-    std::byte* address_;
+    std::atomic<std::uint32_t>* pins_ = nullptr;
+    std::byte* address_ = nullptr;
   };
 
   // Checks generation, rights and range, in this order: revoked, access_denied, invalid_range.
   Result<Pin> pin(RegionHandle region, Access needed, std::uint64_t offset, std::uint64_t length) noexcept;
+
+  // The same without a reason: an empty Pin where pin() would fail.
+  Pin try_pin(RegionHandle region, Access needed, std::uint64_t offset, std::uint64_t length) noexcept {
+    Entry* slot = entry(region.slot);
+    if (slot == nullptr) [[unlikely]] {
+      return Pin();
+    }
+    const std::uint32_t before = slot->pins.fetch_add(1, std::memory_order_acquire);
+    Pin pin(slot->pins, nullptr);
+    if ((before & Entry::kDead) != 0 || slot->generation.load(std::memory_order_acquire) != region.generation.value() ||
+        !permits(slot->region.rights, needed) || offset > slot->region.size || length > slot->region.size - offset)
+        [[unlikely]] {
+      return Pin();
+    }
+    pin.address_ = slot->region.base + offset;
+    return pin;
+  }
 
   // A copy of what was registered; revoked if it no longer is.
   Result<LocalRegion> find(RegionHandle region) const;
@@ -85,17 +121,17 @@ class RegionTable {
   std::size_t size() const noexcept;
 
  private:
-  struct Entry {
-    static constexpr std::uint32_t kDead = 0x80000000U;
-    std::atomic<std::uint32_t> pins{kDead};  // readers, and kDead while no region is registered
-    std::atomic<std::uint64_t> generation{0};
-    LocalRegion region{};  // written only while dead and unpinned
-    std::atomic<NotificationSink*> notifications{nullptr};
-  };
   static constexpr std::size_t kBlock = 1024;
   using Block = std::array<Entry, kBlock>;
 
-  Entry* entry(RegionSlot slot) const noexcept;
+  Entry* entry(RegionSlot slot) const noexcept {
+    const std::size_t index = std::size_t{slot.value()} - 1;  // slot 0 wraps to a value out of range
+    if (index >= limits::kRegions) {
+      return nullptr;
+    }
+    Block* block = blocks_[index / kBlock].load(std::memory_order_acquire);
+    return block == nullptr ? nullptr : &(*block)[index % kBlock];
+  }
 
   mutable std::mutex mutex_;  // insert, release
   std::array<std::atomic<Block*>, limits::kRegions / kBlock> blocks_{};

@@ -31,6 +31,18 @@ class Connection {
   // Never calls ConnectionEvents before it returns. Sets Operation::connection if it is pending.
   virtual Started start(Operation& operation) noexcept = 0;
 
+  // The shortest way, for transports that can reach the memory in place: copies the whole referenced range to (read) or
+  // from (write) `local`, whose size it has, if that succeeds at once. False: nothing was done; start() will do or
+  // refuse it. kind: read or write. The same for an atomic.
+  virtual bool try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept {
+    static_cast<void>(kind), static_cast<void>(region), static_cast<void>(local);
+    return false;
+  }
+  virtual bool try_atomic(const OperationRequest& request, std::uint64_t& old) noexcept {
+    static_cast<void>(request), static_cast<void>(old);
+    return false;
+  }
+
   // Asks that a pending operation end with `why`, and soon: when the transport has silenced it, after at most
   // limits::kQuietGrace plus the teardown of the channel. It may still complete otherwise. Does nothing for an
   // operation that is not in flight here.

@@ -1,6 +1,6 @@
 #include <ferry/transport/local_transport.hpp>
 
-#include <ferry/base/check.hpp>
+#include <ferry/base/limits.hpp>
 #include <ferry/memory/execute.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
@@ -24,6 +24,24 @@ class LocalConnection final : public Connection {
       operation.failure = done.error();
     }
     return Started::complete;
+  }
+
+  bool try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept override {
+    if (region.length > limits::kPieceBytes) {
+      return false;
+    }
+    const RegionHandle handle{region.slot, region.generation};
+    const Access needed = access_needed(kind);
+    const auto pin = node_.regions().try_pin(handle, needed, region.offset, region.length);
+    if (!pin) {
+      return false;
+    }
+    if (kind == OperationKind::read) {
+      copy_words(local, pin.address(), region.length);
+    } else {
+      copy_words(pin.address(), local, region.length);
+    }
+    return true;
   }
 
   void cancel(Operation&, const Failure&) noexcept override {}

@@ -48,44 +48,38 @@ struct SequenceTag {
   std::uint32_t index = 0;  // of the member
 };
 
-class Operation {
- public:
-  using OnComplete = void (*)(Operation&) noexcept;
-
-  Operation() noexcept = default;
-  // A fresh operation with the same request; only of one that was not started.
-  Operation(const Operation& other) noexcept
-      : kind(other.kind),
-        completion(other.completion),
-        notify(other.notify),
-        tag(other.tag),
-        operand(other.operand),
-        expected(other.expected),
-        sequence(other.sequence),
-        region(other.region),
-        single(other.single),
-        list(other.list),
-        on_complete(other.on_complete) {}
-  Operation& operator=(const Operation&) = delete;
-
-  // --- The request; set before start() and constant until completion. Checked: rights, ranges, alignment.
+// What is asked of one operation; a value.
+struct OperationRequest {
   OperationKind kind = OperationKind::read;
   Completion completion = Completion::delivered;
   bool notify = false;  // write only: give `tag` to the owner's stream after the bytes
   std::uint64_t tag = 0;
-  std::uint64_t operand = 0;   // fetch_add: addend; swap, compare_swap: the new value
-  std::uint64_t expected = 0;  // compare_swap
-  SequenceTag sequence{};
-  RemoteRegion region{};             // the reference, copied
-  Chunk single{};                    // the only chunk, unless `list` is set
-  std::span<const Chunk> list{};     // borrowed from the caller until completion
-  OnComplete on_complete = nullptr;  // called once, by complete(), unless start() completed inline
+  std::uint64_t operand = 0;      // fetch_add: addend; swap, compare_swap: the new value
+  std::uint64_t expected = 0;     // compare_swap
+  RemoteRegion region{};          // the reference, copied
+  Chunk single{};                 // the only chunk, unless `list` is set
+  std::span<const Chunk> list{};  // borrowed from the caller until completion
 
   std::span<const Chunk> chunks() const noexcept {
     return list.data() != nullptr ? list : std::span<const Chunk>(&single, 1);
   }
+};
 
-  void* starter = nullptr;  // the starter's own; transports leave it alone
+// The request is constant from start() to completion; it was checked: rights, ranges, alignment.
+class Operation : public OperationRequest {
+ public:
+  using OnComplete = void (*)(Operation&) noexcept;
+
+  Operation() noexcept = default;
+  explicit Operation(const OperationRequest& request) noexcept : OperationRequest(request) {}
+  // A fresh operation with the same request; only of one that was not started.
+  Operation(const Operation& other) noexcept
+      : OperationRequest(other), sequence(other.sequence), on_complete(other.on_complete) {}
+  Operation& operator=(const Operation&) = delete;
+
+  SequenceTag sequence{};
+  OnComplete on_complete = nullptr;  // called once, by complete(), unless start() completed inline
+  void* starter = nullptr;           // the starter's own; transports leave it alone
 
   // --- The outcome; read after completion only.
   Failure failure{};         // none: success

@@ -66,11 +66,20 @@ class Peer final : private ConnectionEvents {
     }
     return start_slow(operation);
   }
+  // See Connection::try_transfer.
+  bool try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept {
+    Connection* connection = ready_.load(std::memory_order_acquire);
+    return connection != nullptr && connection->try_transfer(kind, region, local);
+  }
+  bool try_atomic(const OperationRequest& request, std::uint64_t& old) noexcept {
+    Connection* connection = ready_.load(std::memory_order_acquire);
+    return connection != nullptr && connection->try_atomic(request, old);
+  }
   void cancel(Operation& operation, const Failure& why) noexcept;
   bool abandon(Operation& operation) noexcept;  // see Connection::abandon
 
-  // Queues a message. The peer's fate, and nothing was queued, if it has one already; a later failure to deliver is told
-  // to PeerEvents, perhaps before this returns.
+  // Queues a message. The peer's fate, and nothing was queued, if it has one already; a later failure to deliver is
+  // told to PeerEvents, perhaps before this returns.
   Failure send(wire::Bytes&& message) noexcept;
 
   bool pipelines_sequences() const noexcept;
