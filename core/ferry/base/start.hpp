@@ -211,8 +211,8 @@ Task<std::tuple<NotVoid<T>...>> all_of(std::tuple<Task<T>...> tasks, std::index_
 
 }  // namespace detail
 
-// Starts all awaitables in argument order and waits for every one. The values as a tuple (monostate for void); if some fail,
-// the failure of the first in argument order, after all have ended.
+// Starts all awaitables in argument order and waits for every one. The values as a tuple (monostate for void); if some
+// fail, the failure of the first in argument order, after all have ended.
 template <Awaitable... A>
 auto all(A... awaitables) {
   return detail::all_of(std::tuple(detail::as_task(std::move(awaitables))...), std::index_sequence_for<A...>{});
