@@ -45,7 +45,8 @@ class Connection {
 
   // Asks that a pending operation end with `why`, and soon: when the transport has silenced it, after at most
   // limits::kQuietGrace plus the teardown of the channel. It may still complete otherwise. Does nothing for an
-  // operation that is not in flight here.
+  // operation that is not in flight here. While a channel breaks, it waits until what is redriven has arrived at the
+  // Peer, which then finds it there.
   virtual void cancel(Operation& operation, const Failure& why) noexcept = 0;
 
   // As cancel, but returns only once the operation is quiet. True: it was withdrawn, and on_complete will not be

@@ -100,32 +100,47 @@ Started Peer::start_slow(Operation& operation) noexcept {
   }
 }
 
+// An operation of a channel that breaks at this moment may be on its way back here while its connection is asked for
+// it: then it is looked for again.
 void Peer::cancel(Operation& operation, const Failure& why) noexcept {
-  std::unique_lock lock(mutex_);
-  if (Connection* connection = operation.connection.load(std::memory_order_acquire); connection != nullptr) {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    Connection* connection = operation.connection.load(std::memory_order_acquire);
+    if (connection == nullptr) {
+      if (operation.hook.is_linked()) {  // otherwise it is complete
+        operations_.erase(operations_.iterator_to(operation));
+        lock.unlock();
+        operation.complete(why);
+      }
+      return;
+    }
     lock.unlock();
     connection->cancel(operation, why);
-    return;
+    if (operation.connection.load(std::memory_order_acquire) == connection) {
+      return;
+    }
   }
-  if (!operation.hook.is_linked()) {
-    return;  // complete
-  }
-  operations_.erase(operations_.iterator_to(operation));
-  lock.unlock();
-  operation.complete(why);
 }
 
 bool Peer::abandon(Operation& operation) noexcept {
-  std::unique_lock lock(mutex_);
-  if (Connection* connection = operation.connection.load(std::memory_order_acquire); connection != nullptr) {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    Connection* connection = operation.connection.load(std::memory_order_acquire);
+    if (connection == nullptr) {
+      if (!operation.hook.is_linked()) {
+        return false;
+      }
+      operations_.erase(operations_.iterator_to(operation));
+      return true;
+    }
     lock.unlock();
-    return connection->abandon(operation);
+    if (connection->abandon(operation)) {
+      return true;
+    }
+    if (operation.connection.load(std::memory_order_acquire) == connection) {
+      return false;
+    }
   }
-  if (!operation.hook.is_linked()) {
-    return false;
-  }
-  operations_.erase(operations_.iterator_to(operation));
-  return true;
 }
 
 Failure Peer::send(wire::Bytes&& message) noexcept {
