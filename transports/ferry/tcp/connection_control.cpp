@@ -1,0 +1,350 @@
+#include <ferry/tcp/connection.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <ferry/base/check.hpp>
+
+namespace ferry::tcp {
+
+TcpConnection::Calling::Calling(TcpConnection& connection, std::unique_lock<std::mutex>& lock)
+    : connection_(connection) {
+  FERRY_CHECK(lock.owns_lock());
+  connection.callers_.push_back(std::this_thread::get_id());
+}
+
+TcpConnection::Calling::~Calling() {
+  const std::lock_guard lock(connection_.mutex_);
+  auto& callers = connection_.callers_;
+  callers.erase(std::find(callers.begin(), callers.end(), std::this_thread::get_id()));
+  connection_.changed_.notify_all();
+}
+
+TcpConnection::TcpConnection(NodeCore& node, const Peer& peer, ConnectionEvents& events,
+                             const Channel::Context& context)
+    : node_(node), peer_(peer), events_(events), context_(context), requests_(context.stats), silence_(*this) {
+  reopen_.kind = OperationKind::flush;
+  reopen_.starter = this;
+  reopen_.on_complete = &TcpConnection::reopened;
+}
+
+TcpConnection::~TcpConnection() {
+  close(Failure(errc::shut_down, "the connection's owner is gone"));
+}
+
+std::string TcpConnection::describe() const {
+  const std::lock_guard lock(mutex_);
+  return where_.empty() ? "tcp" : fmt::format("tcp to {}", where_);
+}
+
+bool TcpConnection::is_calling_here() const noexcept {
+  return std::find(callers_.begin(), callers_.end(), std::this_thread::get_id()) != callers_.end();
+}
+
+void TcpConnection::wait_for_callers(std::unique_lock<std::mutex>& lock) noexcept {
+  const auto here = std::this_thread::get_id();
+  changed_.wait(lock, [&] {
+    return std::all_of(callers_.begin(), callers_.end(), [here](std::thread::id caller) { return caller == here; });
+  });
+}
+
+// An operation of a broken channel is on its way back to the Peer: only when it has arrived there can it be found.
+void TcpConnection::wait_while_ending(std::unique_lock<std::mutex>& lock) noexcept {
+  if (state_ == State::ending && !is_calling_here()) {
+    changed_.wait(lock, [this] { return state_ != State::ending; });
+  }
+}
+
+void TcpConnection::open() noexcept {
+  std::unique_lock lock(mutex_);
+  FERRY_CHECK(state_ == State::idle);
+  const Calling calling(*this, lock);
+  state_ = State::dialing;
+  const TimePoint now = context_.executor.now();
+  targets_.clear();
+  next_target_ = 0;
+  dial_failures_.clear();
+  all_refused_ = true;
+  dial_until_ = saturating_add(now, node_.limits().handshake);
+  // A higher number than any earlier one of this process's, also of an earlier connection to the same peer.
+  last_channel_ = std::max(last_channel_ + 1, static_cast<std::uint64_t>(now.time_since_epoch().count()));
+  lock.unlock();
+  std::vector<std::string> targets;
+  for (const Address& address : peer_.contact().addresses) {
+    if (address.transport == TransportId::tcp) {
+      targets.push_back(address.text);
+    }
+  }
+  lock.lock();
+  if (state_ != State::dialing) {
+    lock.unlock();
+    return;
+  }
+  targets_ = std::move(targets);
+  lock.unlock();
+  dial_next();
+}
+
+std::shared_ptr<Dialer> TcpConnection::make_dialer(const std::string& text, DialFailure& failure) {
+  const auto endpoint = endpoint_from_string(text);
+  if (!endpoint) {
+    failure.why = endpoint.error();
+    return nullptr;
+  }
+  const auto address = socket_address(*endpoint);
+  if (!address) {
+    failure.why = address.error();
+    return nullptr;
+  }
+  Hello hello;
+  hello.wanted = peer_.id();
+  hello.self = node_.self();
+  hello.channel = last_channel_;
+  auto handshake =
+      InitiatorHandshake::create(node_.secret(), hello, Introduction{node_.name(), node_.contact().addresses});
+  if (!handshake) {
+    failure.why = handshake.error();
+    return nullptr;
+  }
+  return Dialer::create(*this, context_, *address, std::move(*handshake), failure);
+}
+
+void TcpConnection::note_failure(const DialFailure& failure) {
+  dial_failures_ += fmt::format("{}{}", dial_failures_.empty() ? "" : "; ", failure.why.detail());
+  all_refused_ &= failure.refused;
+}
+
+// Tries the next address; reports when there is none. This thread is listed as calling.
+void TcpConnection::dial_next() noexcept {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    if (state_ != State::dialing) {
+      return;
+    }
+    if (next_target_ == targets_.size()) {
+      lock.unlock();
+      give_up_dialing(nullptr, PeerState::unknown);
+      return;
+    }
+    const std::string target = targets_[next_target_];
+    const Duration left = dial_until_ - context_.executor.now();
+    const Duration limit = std::max<Duration>(left / static_cast<int>(targets_.size() - next_target_), Duration(1));
+    ++next_target_;
+    lock.unlock();
+    DialFailure failure;
+    auto dialer = make_dialer(target, failure);
+    lock.lock();
+    if (state_ != State::dialing) {
+      return;
+    }
+    if (dialer != nullptr) {
+      dialer_ = std::move(dialer);
+      dialer_->begin(limit);
+      return;
+    }
+    note_failure(failure);
+  }
+}
+
+// reason: what ends it before all addresses were tried; null: all failed.
+void TcpConnection::give_up_dialing(const Failure* reason, PeerState state) noexcept {
+  std::unique_lock lock(mutex_);
+  if (state_ != State::dialing) {
+    return;
+  }
+  state_ = State::idle;
+  const bool is_refused = !targets_.empty() && all_refused_;
+  const errc code = is_refused && was_open_ ? errc::peer_lost : errc::peer_unreachable;
+  const Failure why = reason != nullptr  ? *reason
+                      : targets_.empty() ? Failure(errc::peer_unreachable, "no tcp address of it is known")
+                                         : Failure(code, dial_failures_);
+  // A process listens as long as it lives.
+  const PeerState fate = reason != nullptr ? state : is_refused ? PeerState::gone : PeerState::unknown;
+  changed_.notify_all();
+  lock.unlock();
+  events_.on_closed(*this, why, fate);
+}
+
+void TcpConnection::on_dial_failed(Dialer& dialer, const DialFailure& failure) noexcept {
+  std::unique_lock lock(mutex_);
+  if (state_ != State::dialing || dialer_.get() != &dialer) {
+    return;  // whoever takes it down waits for this poll
+  }
+  const Calling calling(*this, lock);
+  const auto ended = std::exchange(dialer_, nullptr);
+  note_failure(failure);
+  lock.unlock();
+  ended->end();
+  if (failure.other_incarnation) {
+    give_up_dialing(&failure.why, PeerState::other_incarnation);
+  } else {
+    dial_next();
+  }
+}
+
+void TcpConnection::on_dialed(Dialer& dialer, Socket socket, const Welcome& welcome) noexcept {
+  std::unique_lock lock(mutex_);
+  if (state_ != State::dialing || dialer_.get() != &dialer) {
+    return;
+  }
+  const Calling calling(*this, lock);
+  const auto ended = std::exchange(dialer_, nullptr);
+  lock.unlock();
+  ended->end();
+  if (Peer* peer = node_.peers().find(peer_.id()); peer != nullptr && !welcome.name.empty()) {
+    peer->set_name(welcome.name);
+  }
+  open_channel(std::move(socket), ended->where(), welcome);
+}
+
+void TcpConnection::open_channel(Socket socket, const std::string& where, const Welcome& welcome) noexcept {
+  auto channel = std::make_shared<Channel>(static_cast<ChannelEnd&>(*this), mutex_, std::move(socket),
+                                           welcome.name.empty() ? where : welcome.name + " at " + where, context_);
+  std::unique_lock lock(mutex_);
+  if (state_ != State::dialing) {
+    return;
+  }
+  state_ = State::open;
+  was_open_ = true;
+  where_ = where;
+  channel_ = channel;
+  assembly_ = MessageAssembly();
+  requests_.on_channel_open(welcome.session);
+  channel->pump(lock);  // what was kept goes before anything new
+  lock.unlock();
+  events_.on_open(*this);
+  lock.lock();
+  if (state_ == State::open && channel_ == channel) {
+    channel->begin();
+  }
+  lock.unlock();
+  settle();
+}
+
+void TcpConnection::on_broken(const Failure& why, PeerState state) noexcept {
+  std::unique_lock lock(mutex_);
+  if (state_ != State::open) {
+    return;  // whoever closes it waits for this poll
+  }
+  const Calling calling(*this, lock);
+  state_ = State::ending;
+  const auto channel = std::exchange(channel_, nullptr);
+  lock.unlock();
+  channel->end(false);
+  if (why.code() == errc::malformed || why.code() == errc::too_large) {
+    node_.log().write(LogLevel::warning,
+                      fmt::format("tcp: closed the connection to {}: {}", channel->who(), why.detail()));
+  }
+  lock.lock();
+  messages_.clear();
+  std::vector<Operation*> again;
+  requests_.on_channel_lost(why, again);
+  const bool reopen = requests_.has_kept() && !reopen_is_out_;
+  reopen_is_out_ |= reopen;
+  lock.unlock();
+  settle();
+  for (Operation* operation : again) {
+    events_.redrive(*operation);
+  }
+  if (reopen) {
+    events_.redrive(reopen_);
+  }
+  lock.lock();
+  state_ = State::idle;
+  changed_.notify_all();
+  lock.unlock();
+  events_.on_closed(*this, why, state);
+}
+
+// The operation that made the Peer open a channel has ended: there is one, or there will be none.
+void TcpConnection::reopened(Operation& trigger) noexcept {
+  TcpConnection& connection = *static_cast<TcpConnection*>(trigger.starter);
+  std::unique_lock lock(connection.mutex_);
+  connection.reopen_is_out_ = false;
+  const Failure failure = std::exchange(trigger.failure, {});
+  if (connection.requests_.has_kept()) {
+    connection.requests_.end_kept(failure ? failure
+                                          : Failure(errc::outcome_unknown, "the peer is now reached another way"));
+  }
+  lock.unlock();
+  connection.settle();
+}
+
+void TcpConnection::close(const Failure& why) noexcept {
+  std::unique_lock lock(mutex_);
+  wait_while_ending(lock);
+  if (state_ == State::open && channel_->out().room() >= wire::kFrameHeaderSize) {
+    const auto channel = channel_;
+    put_header(channel->out().append(wire::kFrameHeaderSize), Kind::goodbye, 0, 0, 0);
+    channel->pump(lock);
+    wait_while_ending(lock);
+  }
+  if (state_ == State::dialing || state_ == State::open) {
+    take_down(lock, why);
+  }
+  requests_.end_all(why);
+  wait_for_callers(lock);
+  lock.unlock();
+  context_.executor.cancel_timer(silence_);
+  lock.lock();
+  silence_.armed = false;
+  lock.unlock();
+  settle();
+}
+
+void TcpConnection::take_down(std::unique_lock<std::mutex>& lock, const Failure& why) noexcept {
+  {
+    const Calling calling(*this, lock);
+    state_ = State::ending;
+    const auto dialer = std::exchange(dialer_, nullptr);
+    const auto channel = std::exchange(channel_, nullptr);
+    lock.unlock();
+    if (dialer != nullptr) {
+      dialer->end();
+    }
+    if (channel != nullptr) {
+      channel->end(true);
+    }
+    lock.lock();
+    messages_.clear();
+    requests_.end_all(why);
+    state_ = State::idle;
+    changed_.notify_all();
+    lock.unlock();
+    settle();
+    events_.on_closed(*this, why, PeerState::unknown);
+  }
+  lock.lock();
+}
+
+// Under the lock.
+void TcpConnection::watch_silence() noexcept {
+  const TimePoint first = requests_.first_silent_by();
+  if (first != kNever && !silence_.armed) {
+    silence_.armed = true;
+    context_.executor.start_timer(silence_, first);
+  }
+}
+
+void TcpConnection::check_silence() noexcept {
+  const std::lock_guard lock(mutex_);
+  silence_.armed = false;
+  if (state_ != State::open) {
+    return;
+  }
+  if (requests_.first_silent_by() <= context_.executor.now()) {
+    channel_->fail(
+        Failure(errc::peer_lost,
+                fmt::format("{} did not say within {} ms whether a cancelled operation was executed; only "
+                            "without the connection is its memory quiet",
+                            channel_->who(),
+                            std::chrono::duration_cast<std::chrono::milliseconds>(node_.limits().quiet_grace).count())),
+        PeerState::unknown);
+    return;
+  }
+  watch_silence();
+}
+
+}  // namespace ferry::tcp
