@@ -207,14 +207,16 @@ Failure Peer::unreachable() const {
 
 // Ends all that waits with `why`. The state is what later uses will see.
 void Peer::fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, PeerState state) noexcept {
-  Queue operations;
-  operations.swap(operations_);
+  // Off the list under the lock, so that a cancel which comes now takes them for complete.
+  std::vector<Operation*> operations;
+  while (!operations_.empty()) {
+    operations.push_back(&operations_.front());
+    operations_.pop_front();
+  }
   messages_.clear();
   lock.unlock();
-  while (!operations.empty()) {
-    Operation& operation = operations.front();
-    operations.pop_front();
-    operation.complete(why);
+  for (Operation* operation : operations) {
+    operation->complete(why);
   }
   if (PeerEvents* events = node_.peers().events()) {
     events->on_peer_failed(*this, why, state);
