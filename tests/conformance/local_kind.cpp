@@ -1,0 +1,12 @@
+// The suite over a node's own memory and actors: every index of the cluster is the same node.
+#include "real_cluster.hpp"
+
+namespace ferry::conformance {
+
+std::vector<const ClusterKind*> cluster_kinds() {
+  static const RealKind local("local", {.separate = false, .threads = true, .completes_inline = true},
+                              [](const NodePlace&) {});
+  return {&local};
+}
+
+}  // namespace ferry::conformance
