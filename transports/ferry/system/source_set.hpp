@@ -27,10 +27,14 @@ class SourceSet {
   void add(EventSource& source);
   void remove(EventSource& source) noexcept;
 
-  // The right to poll. Sequentially consistent, as who goes to sleep looks whether somebody has it.
-  bool try_lead() noexcept { return !led_.load(std::memory_order_relaxed) && !led_.exchange(true); }
-  void stop_leading() noexcept { led_.store(false); }
-  bool is_led() const noexcept { return led_.load(); }
+  // The right to poll. Sequentially consistent, as who goes to sleep looks who has it.
+  enum class Leader : std::uint8_t { nobody, executor, progress };
+  bool try_lead(Leader leader) noexcept {
+    Leader nobody = leader_.load(std::memory_order_relaxed);
+    return nobody == Leader::nobody && leader_.compare_exchange_strong(nobody, leader);
+  }
+  void stop_leading() noexcept { leader_.store(Leader::nobody); }
+  Leader leader() const noexcept { return leader_.load(); }
 
   // For the one that leads:
 
@@ -61,7 +65,7 @@ class SourceSet {
   bool arm(Entry& entry, bool write) noexcept;
 
   EventLoop& loop_;
-  std::atomic<bool> led_{false};
+  std::atomic<Leader> leader_{Leader::nobody};
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Entry>> entries_;  // by id

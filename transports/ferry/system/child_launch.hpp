@@ -1,0 +1,25 @@
+// launch: starts one program with its bootstrap and pipes, by vfork and exec (decision 11).
+//
+// Called on a thread that lives as long as the children shall: the kernel kills a child when the thread that started it
+// ends (PR_SET_PDEATHSIG). In the child only async-signal-safe calls are made between vfork and exec.
+#pragma once
+
+#include <sys/types.h>
+
+#include <ferry/base/result.hpp>
+#include <ferry/process/process_host.hpp>
+#include <ferry/system/file_descriptor.hpp>
+
+namespace ferry::system {
+
+struct Launched {
+  pid_t pid = -1;
+  FileDescriptor pidfd;
+  FileDescriptor stderr_pipe;  // what the child writes to stderr; non-blocking
+  FileDescriptor death_pipe;   // kept open as long as the child shall live
+};
+
+// spawn_failed with what was run and why; resource_exhausted.
+Result<Launched> launch(const SpawnRequest& request);
+
+}  // namespace ferry::system
