@@ -149,9 +149,11 @@ Result<void> TcpInbound::on_read(const wire::FrameHeader& header, wire::ByteView
   if (read.bytes > kPieceBytes) {
     return unexpected(header, "a read of at most one piece expected");
   }
-  if (read.bytes <= kSmallBytes) {
+  // The answers to one operation come in the order of its requests: the end of a long read waits behind its beginning.
+  const bool continues = std::any_of(reads_.begin(), reads_.end(), [&](const Read& r) { return r.id == read.id; });
+  if (read.bytes <= kSmallBytes && !continues) {
     serve_read(read, out);
-  } else if (reads_.size() < kWindowRequests) {
+  } else if (reads_.size() < 2 * kWindowRequests) {  // each operation may have one small one
     reads_.push_back(read);
   } else {
     return unexpected(header, "fewer bulky reads at one time expected");

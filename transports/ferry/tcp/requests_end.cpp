@@ -156,6 +156,8 @@ void Requests::lose(Pending& pending, const Failure& why, std::vector<Operation*
     end(pending, pending.why.with_effect(may_have_changed ? Effect::unknown : Effect::none));
   } else if (pending.sequence != 0) {
     end(pending, may_have_changed ? unknown_outcome(why) : pending.posted_any ? why : not_executed(why));
+  } else if (!may_have_changed && pending.posted_any && why.code() == errc::malformed) {
+    end(pending, why);  // the same question would get the same answer
   } else if (!may_have_changed) {
     unlist(pending);
     pool_.release(pending);
