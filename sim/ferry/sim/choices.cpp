@@ -1,0 +1,22 @@
+#include <ferry/sim/choices.hpp>
+
+#include <utility>
+
+namespace ferry::sim {
+namespace {
+
+template <std::size_t... I>
+std::array<Random, kChoiceKinds> streams_for(std::uint64_t seed, std::index_sequence<I...>) noexcept {
+  return {stream_of(seed, 1, I)...};
+}
+
+}  // namespace
+
+SeededChoices::SeededChoices(std::uint64_t seed) noexcept
+    : streams_(streams_for(seed, std::make_index_sequence<kChoiceKinds>())) {}
+
+std::uint64_t SeededChoices::choose(ChoiceKind kind, std::uint64_t n) noexcept {
+  return streams_[static_cast<std::size_t>(kind)].below(n);
+}
+
+}  // namespace ferry::sim

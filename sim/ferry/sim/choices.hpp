@@ -1,0 +1,56 @@
+// ChoiceSource: who answers the simulator's questions: everything that is not determined is one choose(kind, n).
+//
+// SeededChoices: a random walk, with one stream of numbers per kind, so that more questions of one kind leave the
+// answers of the others as they were. InOrderChoices: always 0. Answer 0 always means "in order, nothing unusual".
+// Owner: the caller of the World, or the World itself. One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <ferry/base/random.hpp>
+
+namespace ferry::sim {
+
+enum class ChoiceKind : std::uint8_t {
+  next,     // which of the things that can happen does; 0: the one that has been able to for longest
+  latency,  // which row of Profile::delays a packet gets; 0: the plain delay
+  cut,      // where a piece is torn; 0: nowhere
+  hold,     // whether a transmitted write stays in the fabric for long; 0: no
+  remains,  // what of a dead process's packets still arrives; 0: all
+};
+inline constexpr std::size_t kChoiceKinds = 5;
+
+class ChoiceSource {
+ public:
+  virtual ~ChoiceSource() = default;
+
+  // A number below n; n is at least 2.
+  virtual std::uint64_t choose(ChoiceKind kind, std::uint64_t n) noexcept = 0;
+};
+
+class SeededChoices final : public ChoiceSource {
+ public:
+  explicit SeededChoices(std::uint64_t seed) noexcept;
+  std::uint64_t choose(ChoiceKind kind, std::uint64_t n) noexcept override;
+
+ private:
+  std::array<Random, kChoiceKinds> streams_;
+};
+
+class InOrderChoices final : public ChoiceSource {
+ public:
+  std::uint64_t choose(ChoiceKind, std::uint64_t) noexcept override { return 0; }
+};
+
+// What random numbers of a world are for, besides choices: each purpose has a stream of its own.
+enum class Purpose : std::uint8_t { identity, secret, program };
+inline constexpr std::size_t kPurposes = 3;
+
+// The first state of one stream of a world.
+constexpr Random stream_of(std::uint64_t seed, std::uint64_t group, std::uint64_t index) noexcept {
+  return Random(mix64(mix64(seed) ^ (group << 32) ^ index));
+}
+
+}  // namespace ferry::sim

@@ -1,0 +1,16 @@
+// Ids of a world: strong integers that tell its parts apart, in the order of their making.
+#pragma once
+
+#include <cstdint>
+
+#include <ferry/base/strong_id.hpp>
+
+namespace ferry::sim {
+
+// One life of a simulated process, numbered from 1 in the order of starting.
+using ProcessNumber = StrongId<struct ProcessNumberTag, std::uint32_t>;
+
+// Where a process listens; a process that is started again may listen where its former life did.
+using Port = StrongId<struct PortTag, std::uint32_t>;
+
+}  // namespace ferry::sim

@@ -1,0 +1,259 @@
+#include <ferry/sim/scheduler.hpp>
+
+#include <algorithm>
+
+#include <ferry/base/check.hpp>
+
+namespace ferry::sim {
+namespace {
+
+constexpr unsigned kProcessBits = 20;  // of Timer::order: whose the timer is; the rest counts
+constexpr std::uint64_t kProcessMask = (std::uint64_t{1} << kProcessBits) - 1;
+constexpr std::uint64_t kReadyBit = std::uint64_t{1} << 63;  // of Timer::order: it is due and in the ready list
+
+ProcessNumber process_of(const Timer& timer) noexcept {
+  return ProcessNumber(static_cast<std::uint32_t>(timer.order & kProcessMask));
+}
+
+}  // namespace
+
+Scheduler::Scheduler(ChoiceSource& choices, std::uint64_t step_budget) noexcept
+    : choices_(choices), budget_(step_budget) {}
+
+Scheduler::~Scheduler() {
+  close();
+}
+
+Scheduler::End Scheduler::run(const Latch* latch) {
+  for (;;) {
+    if (latch != nullptr && latch->is_set()) {
+      return End::set;
+    }
+    if (stop_requested_) {
+      return End::asked;
+    }
+    if (steps_ >= budget_) {
+      return End::budget;
+    }
+    if (!step_once()) {
+      return End::nothing;
+    }
+  }
+}
+
+std::uint64_t Scheduler::choose(ChoiceKind kind, std::uint64_t n) noexcept {
+  if (n < 2 || closed_) {
+    return 0;
+  }
+  const std::uint64_t chosen = choices_.choose(kind, n);
+  FERRY_CHECK(chosen < n);
+  hash_.fold((n << 8 | static_cast<std::uint64_t>(kind)) ^ chosen << 40);
+  return chosen;
+}
+
+void Scheduler::post(ProcessNumber process, Job& job) noexcept {
+  if (!closed_) {
+    ready_.push_back({&job, process, What::job});
+  }
+}
+
+void Scheduler::schedule(Step& step, StepKind kind, ProcessNumber process, std::uint64_t number,
+                         Duration delay) noexcept {
+  FERRY_CHECK(!step.is_scheduled());
+  if (closed_) {
+    return;
+  }
+  step.kind_ = kind;
+  step.process_ = process;
+  step.number_ = number;
+  step.due_ = saturating_add(now_, delay);
+  step.order_ = ++order_ << kProcessBits;
+  if (step.due_ <= now_) {
+    step.state_ = Step::State::ready;
+    ready_.push_back({&step, process, What::step});
+  } else {
+    step.state_ = Step::State::timed;
+    steps_due_.insert(step);
+  }
+}
+
+void Scheduler::withdraw(Step& step) noexcept {
+  if (step.state_ == Step::State::timed) {
+    steps_due_.erase(steps_due_.iterator_to(step));
+  } else if (step.state_ == Step::State::ready) {
+    forget_ready(&step);
+  }
+  step.state_ = Step::State::idle;
+}
+
+void Scheduler::start_timer(ProcessNumber process, Timer& timer, TimePoint due) noexcept {
+  if (closed_) {
+    return;
+  }
+  timer.started = true;
+  timer.due = due;
+  timer.order = ++order_ << kProcessBits | process.value();
+  if (due <= now_) {
+    make_ready(timer);
+  } else {
+    timers_.insert(timer);
+  }
+}
+
+void Scheduler::cancel_timer(Timer& timer) noexcept {
+  if (!timer.started) {
+    return;
+  }
+  timer.started = false;
+  if ((timer.order & kReadyBit) != 0) {
+    forget_ready(&timer);
+  } else {
+    timers_.erase(timers_.iterator_to(timer));
+  }
+}
+
+void Scheduler::drop(ProcessNumber process) noexcept {
+  std::erase_if(ready_, [process](const Ready& ready) {
+    if (ready.process != process || ready.what == What::step) {
+      return false;
+    }
+    if (ready.what == What::timer) {
+      static_cast<Timer*>(ready.thing)->started = false;
+    }
+    return true;
+  });
+  for (auto at = timers_.begin(); at != timers_.end();) {
+    Timer& timer = *at++;
+    if (process_of(timer) == process) {
+      cancel_timer(timer);
+    }
+  }
+}
+
+void Scheduler::record(StepKind kind, ProcessNumber process, std::uint64_t number) noexcept {
+  if (closed_) {
+    return;
+  }
+  ++steps_;
+  hash_.fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
+  hash_.fold(number << 28 ^ std::uint64_t{process.value()} << 8 ^ static_cast<std::uint64_t>(kind));
+}
+
+void Scheduler::fold(std::uint64_t value) noexcept {
+  if (!closed_) {
+    hash_.fold(value);
+  }
+}
+
+void Scheduler::fold_data(wire::ByteView payload) noexcept {
+  if (!closed_) {
+    data_.fold(payload);
+  }
+}
+
+void Scheduler::close() noexcept {
+  closed_ = true;
+  for (const Ready& ready : ready_) {
+    if (ready.what == What::step) {
+      static_cast<Step*>(ready.thing)->state_ = Step::State::idle;
+    } else if (ready.what == What::timer) {
+      static_cast<Timer*>(ready.thing)->started = false;
+    }
+  }
+  ready_.clear();
+  steps_due_.clear_and_dispose([](Step* step) { step->state_ = Step::State::idle; });
+  timers_.clear_and_dispose([](Timer* timer) { timer->started = false; });
+}
+
+bool Scheduler::step_once() noexcept {
+  if (ready_.empty() || at_this_instant_ >= kPatience) {
+    advance();
+  }
+  if (ready_.empty()) {
+    return false;
+  }
+  const std::size_t index = pick();
+  const Ready ready = ready_[index];
+  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
+  ++at_this_instant_;
+  run_ready(ready);
+  return true;
+}
+
+// Moves time to the next thing that waits for it, and makes all that is due then ready, in order.
+void Scheduler::advance() noexcept {
+  at_this_instant_ = 0;
+  const TimePoint step_due = steps_due_.empty() ? kNever : steps_due_.begin()->due_;
+  const TimePoint timer_due = timers_.empty() ? kNever : timers_.begin()->due;
+  const TimePoint next = std::min(step_due, timer_due);
+  if (next == kNever) {
+    return;  // at the end of time nothing happens
+  }
+  now_ = std::max(now_, next);
+  for (;;) {
+    Step* step = steps_due_.empty() ? nullptr : &*steps_due_.begin();
+    Timer* timer = timers_.empty() ? nullptr : &*timers_.begin();
+    const bool step_is_due = step != nullptr && step->due_ <= now_;
+    const bool timer_is_due = timer != nullptr && timer->due <= now_;
+    if (timer_is_due && (!step_is_due || Earlier()(*timer, *step))) {
+      timers_.erase(timers_.begin());
+      make_ready(*timer);
+    } else if (step_is_due) {
+      steps_due_.erase(steps_due_.begin());
+      step->state_ = Step::State::ready;
+      ready_.push_back({step, step->process_, What::step});
+    } else {
+      return;
+    }
+  }
+}
+
+void Scheduler::make_ready(Timer& timer) noexcept {
+  timer.order |= kReadyBit;
+  ready_.push_back({&timer, process_of(timer), What::timer});
+}
+
+// The timers of one process fire in their order, whatever is chosen.
+std::size_t Scheduler::pick() noexcept {
+  const auto chosen = static_cast<std::size_t>(choose(ChoiceKind::next, ready_.size()));
+  if (ready_[chosen].what == What::timer) {
+    for (std::size_t index = 0; index < chosen; ++index) {
+      if (ready_[index].what == What::timer && ready_[index].process == ready_[chosen].process) {
+        return index;
+      }
+    }
+  }
+  return chosen;
+}
+
+void Scheduler::run_ready(const Ready& ready) noexcept {
+  switch (ready.what) {
+    case What::job:
+      record(StepKind::job, ready.process, 0);
+      static_cast<Job*>(ready.thing)->run();
+      return;
+    case What::step: {
+      Step& step = *static_cast<Step*>(ready.thing);
+      step.state_ = Step::State::idle;
+      record(step.kind_, step.process_, step.number_);
+      step.function_(step);
+      return;
+    }
+    case What::timer: {
+      Timer& timer = *static_cast<Timer*>(ready.thing);
+      timer.started = false;
+      record(StepKind::timer, ready.process, 0);
+      timer.fire();
+      return;
+    }
+  }
+}
+
+void Scheduler::forget_ready(const void* thing) noexcept {
+  const auto found =
+      std::find_if(ready_.begin(), ready_.end(), [thing](const Ready& ready) { return ready.thing == thing; });
+  FERRY_CHECK(found != ready_.end());
+  ready_.erase(found);
+}
+
+}  // namespace ferry::sim

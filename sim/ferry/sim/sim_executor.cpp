@@ -1,0 +1,37 @@
+#include <ferry/sim/sim_executor.hpp>
+
+#include <utility>
+
+namespace ferry::sim {
+
+SimExecutor::SimExecutor(Scheduler& scheduler, ProcessNumber process, CannotWait cannot_wait)
+    : Executor(1), scheduler_(scheduler), process_(process), cannot_wait_(std::move(cannot_wait)) {}
+
+void SimExecutor::halt() noexcept {
+  halted_ = true;
+  scheduler_.drop(process_);
+}
+
+void SimExecutor::post(Job& job) noexcept {
+  if (!halted_) {
+    scheduler_.post(process_, job);
+  }
+}
+
+void SimExecutor::offload(Job& job) noexcept {
+  job.run();
+}
+
+void SimExecutor::start_timer(Timer& timer, TimePoint due) noexcept {
+  if (!halted_) {
+    scheduler_.start_timer(process_, timer, due);
+  }
+}
+
+void SimExecutor::wait(const Latch& latch) noexcept {
+  if (const Scheduler::End end = scheduler_.run(&latch); end != Scheduler::End::set) {
+    cannot_wait_(end);
+  }
+}
+
+}  // namespace ferry::sim

@@ -1,0 +1,40 @@
+// SimExecutor: the Executor of one simulated process. Its jobs, timers and clock are the world's.
+//
+// A job is one step; a strand runs one of its jobs per step. offload() runs the job in place, in no virtual time;
+// wait() runs the rest of the world meanwhile. After halt() nothing that was queued runs any more. Owner: the Process.
+// One thread, the world's.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <ferry/base/executor.hpp>
+#include <ferry/sim/scheduler.hpp>
+
+namespace ferry::sim {
+
+class SimExecutor final : public Executor {
+ public:
+  // cannot_wait: told when a wait() can never end, with the reason; must not return.
+  using CannotWait = std::function<void(Scheduler::End)>;
+
+  SimExecutor(Scheduler& scheduler, ProcessNumber process, CannotWait cannot_wait);
+
+  // The process was killed or has exited: drops its jobs and timers, and those to come.
+  void halt() noexcept;
+
+  void post(Job& job) noexcept override;
+  void offload(Job& job) noexcept override;
+  TimePoint now() const noexcept override { return scheduler_.now(); }
+  void start_timer(Timer& timer, TimePoint due) noexcept override;
+  void cancel_timer(Timer& timer) noexcept override { scheduler_.cancel_timer(timer); }
+  bool has_ready_work() const noexcept override { return scheduler_.has_ready(); }
+  void wait(const Latch& latch) noexcept override;
+
+ private:
+  Scheduler& scheduler_;
+  const ProcessNumber process_;
+  CannotWait cannot_wait_;
+};
+
+}  // namespace ferry::sim

@@ -1,0 +1,60 @@
+// Step: one thing that the simulated fabric or a plan will do at one moment; intrusive, so that scheduling allocates
+// nothing.
+//
+// Owner: whoever schedules it, who keeps it until it has run or was withdrawn. Scheduled at most once at a time; it may
+// be scheduled again from inside its own function.
+#pragma once
+
+#include <cstdint>
+
+#include <boost/intrusive/set.hpp>
+
+#include <ferry/base/check.hpp>
+#include <ferry/base/time.hpp>
+#include <ferry/sim/ids.hpp>
+
+namespace ferry::sim {
+
+// What a step is about; part of the hash.
+enum class StepKind : std::uint8_t {
+  job = 1,      // a strand's or library's job in a process
+  timer,        // an executor's timer
+  plan,         // something that World::at was given
+  lifecycle,    // a process starts, exits or is killed; a parent is told
+  connect,      // a channel is asked for, granted, refused
+  end_channel,  // one end of a channel learns that it has ended
+  message,      // a message arrives
+  sample,       // source bytes are read
+  place,        // bytes arrive
+  execute,      // an atomic, or a notification, at the owner
+  complete,     // the initiator learns the outcome
+  silence,      // a cancelled operation is quiet
+  memory,       // a region is attached or detached
+};
+
+class Step {
+ public:
+  using Function = void (*)(Step&) noexcept;
+
+  explicit Step(Function function) noexcept : function_(function) {}
+  ~Step() { FERRY_CHECK(state_ == State::idle); }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  bool is_scheduled() const noexcept { return state_ != State::idle; }
+
+ private:
+  friend class Scheduler;
+  enum class State : std::uint8_t { idle, timed, ready };
+
+  Function function_;
+  TimePoint due_{};
+  std::uint64_t order_ = 0;
+  std::uint64_t number_ = 0;
+  boost::intrusive::set_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> hook_;
+  ProcessNumber process_{};
+  StepKind kind_{};
+  State state_ = State::idle;
+};
+
+}  // namespace ferry::sim

@@ -1,0 +1,185 @@
+#include <ferry/sim/world.hpp>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <ferry/base/check.hpp>
+#include <ferry/sim/sim_fabric.hpp>
+
+namespace ferry::sim {
+namespace {
+
+constexpr std::size_t kMaxProcesses = (std::size_t{1} << 20) - 1;  // Scheduler packs the number into 20 bits
+
+WorldOptions checked(const WorldOptions& options) {
+  if (Failure refused = check(options.fabric)) {
+    throw Error(refused);
+  }
+  return options;
+}
+
+std::string seconds(Duration time) {
+  return fmt::format("{}.{:09} s", time.count() / 1'000'000'000, time.count() % 1'000'000'000);
+}
+
+}  // namespace
+
+std::string_view to_string(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::passed:
+      return "passed";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::stuck:
+      return "stuck";
+    case Outcome::steps:
+      return "step budget used up";
+  }
+  return "unknown";
+}
+
+std::string WorldResult::to_text() const {
+  return fmt::format("{} after {} steps and {}, seed={} hash={:#018x} data={:#018x}{}{}", to_string(outcome), steps,
+                     seconds(virtual_time), seed, hash, data, what.empty() ? "" : ": ", what);
+}
+
+World::World(const WorldOptions& options)
+    : options_(checked(options)),
+      seeded_(options.seed),
+      random_{stream_of(options.seed, 2, 0), stream_of(options.seed, 2, 1), stream_of(options.seed, 2, 2)},
+      scheduler_(options.choices == nullptr ? seeded_ : *options.choices, options.steps),
+      fabric_(std::make_unique<SimFabric>(scheduler_, options.fabric)),
+      log_(options.log) {
+  for (std::byte& byte : secret_) {
+    byte = static_cast<std::byte>(random(Purpose::secret).next());
+  }
+}
+
+World::~World() {
+  scheduler_.close();
+  for (const auto& process : processes_) {
+    process->halt();
+  }
+  for (auto process = processes_.rbegin(); process != processes_.rend(); ++process) {
+    (*process)->end_program();
+  }
+}
+
+Process& World::start(std::string name, Entry entry, Port port) {
+  Bootstrap bootstrap;
+  bootstrap.secret = secret_;
+  bootstrap.name = std::move(name);
+  bootstrap.transports = "sim";
+  bootstrap.limits = options_.limits;
+  ++roots_alive_;
+  return add_process(nullptr, std::move(bootstrap), std::move(entry), port);
+}
+
+Process& World::start_child(Process& parent, const Bootstrap& bootstrap, const Entry& entry) {
+  return add_process(&parent, bootstrap, entry, {});
+}
+
+Process& World::add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port) {
+  FERRY_CHECK(processes_.size() < kMaxProcesses);
+  const ProcessNumber number(static_cast<std::uint32_t>(processes_.size() + 1));
+  if (!bootstrap.self) {
+    bootstrap.self = {number.value(), random(Purpose::identity).next()};
+  }
+  processes_.push_back(std::make_unique<Process>(*this, parent, number, port ? port : Port(++last_port_),
+                                                 std::move(bootstrap), std::move(entry)));
+  return *processes_.back();
+}
+
+const Entry* World::find_program(const std::string& name) const noexcept {
+  const auto found = programs_.find(name);
+  return found == programs_.end() ? nullptr : &found->second;
+}
+
+void World::at(Duration time, std::function<void()> plan) {
+  plans_.push_back(std::make_unique<Plan>(this, std::move(plan)));
+  ++plans_left_;
+  const Duration delay = std::max(time - now().time_since_epoch(), Duration::zero());
+  scheduler_.schedule(*plans_.back(), StepKind::plan, {}, plans_.size(), delay);
+}
+
+void World::carry_out(Step& step) noexcept {
+  Plan& plan = static_cast<Plan&>(step);
+  World& world = *plan.world;
+  plan.plan();
+  --world.plans_left_;
+  world.stop_if_done();
+}
+
+void World::fail(std::string what) noexcept {
+  if (!std::exchange(failed_, true)) {
+    what_ = std::move(what);
+  }
+  scheduler_.request_stop();
+}
+
+// Its children do not survive it.
+void World::process_ended(Process& process, const ProcessExit& exit) noexcept {
+  for (const auto& child : processes_) {
+    if (child->parent() == &process && child->is_alive() && !child->follow_.is_scheduled()) {
+      scheduler_.schedule(child->follow_, StepKind::lifecycle, child->number(), 4, fabric_->delay(0));
+    }
+  }
+  if (process.parent() != nullptr) {
+    return;
+  }
+  if (exit.how == ProcessExit::How::exited && exit.value != 0) {
+    fail(fmt::format("{} {}", process.name(), exit.to_text()));
+  }
+  --roots_alive_;
+  stop_if_done();
+}
+
+void World::stop_if_done() noexcept {
+  if (roots_alive_ == 0 && plans_left_ == 0) {
+    scheduler_.request_stop();
+  }
+}
+
+WorldResult World::run() {
+  const Scheduler::End end = scheduler_.run(nullptr);
+  WorldResult result;
+  result.seed = options_.seed;
+  result.steps = scheduler_.steps();
+  result.hash = scheduler_.hash();
+  result.data = scheduler_.data();
+  result.virtual_time = now().time_since_epoch();
+  if (failed_) {
+    result.outcome = Outcome::failed;
+    result.what = what_;
+  } else if (end == Scheduler::End::budget) {
+    result.outcome = Outcome::steps;
+    result.what = describe_stuck();
+  } else if (roots_alive_ > 0) {
+    result.outcome = Outcome::stuck;
+    result.what = describe_stuck();
+  } else {
+    result.outcome = Outcome::passed;
+  }
+  return result;
+}
+
+std::string World::describe_stuck() const {
+  std::string text;
+  for (const auto& process : processes_) {
+    if (process->is_alive()) {
+      text += (text.empty() ? "" : "\n") + process->describe_waits();
+    }
+  }
+  return text;
+}
+
+void World::cannot_wait(const Process& process, Scheduler::End end) const {
+  throw Error(
+      Failure(errc::would_deadlock,
+              fmt::format("{} blocks on something that {} sets; await it instead. Processes alive:\n{}", process.name(),
+                          end == Scheduler::End::budget ? "nothing, within the step budget," : "nothing in this world",
+                          describe_stuck())));
+}
+
+}  // namespace ferry::sim

@@ -1,0 +1,124 @@
+// World: a whole simulated job, values in and values out: seed and options; run; outcome, hashes, virtual time.
+//
+// The same seed, options and programs give the same hashes, in any OS process, alone or after other worlds. Worlds are
+// independent of each other; each is used by one thread. Owner: the test or program that explores.
+// Not here: the actors' own composition, which makes Entries.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ferry/sim/choices.hpp>
+#include <ferry/sim/fabric_options.hpp>
+#include <ferry/sim/process.hpp>
+#include <ferry/sim/program.hpp>
+#include <ferry/sim/scheduler.hpp>
+#include <ferry/sim/sim_log.hpp>
+
+namespace ferry::sim {
+
+class SimFabric;
+
+struct WorldOptions {
+  std::uint64_t seed = 0;
+  std::uint64_t steps = 5'000'000;  // at most
+  FabricOptions fabric{};
+  NodeLimits limits{};              // of every process that the world starts itself
+  ChoiceSource* choices = nullptr;  // null: a random walk from the seed
+  Log* log = nullptr;               // told every line too; null: nobody
+};
+
+enum class Outcome : std::uint8_t {
+  passed,  // every process that the world started has ended, by exit(0) or by a crash that was asked for
+  failed,  // fail() was called, or such a process exited with another status
+  stuck,   // nothing can happen any more, and some of them live
+  steps,   // the step budget is used up
+};
+std::string_view to_string(Outcome outcome) noexcept;
+
+struct WorldResult {
+  Outcome outcome{};
+  std::string what;  // failed: what; stuck: who waits for what, a line each
+  std::uint64_t seed = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t hash = 0;  // of choices, ids, lengths and virtual times
+  std::uint64_t data = 0;  // of the bytes that moved
+  Duration virtual_time{};
+
+  // "failed after 1234 steps and 0.000251000 s, seed=7 hash=0x… data=0x…: what".
+  std::string to_text() const;
+};
+
+class World {
+ public:
+  // Throws Error (invalid_argument) for options out of range.
+  explicit World(const WorldOptions& options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Starts a process, in a step of its own. port: where it listens; zero for one of its own. Give a dead process's port
+  // to start its next life at the same address.
+  Process& start(std::string name, Entry entry, Port port = {});
+
+  // What SpawnRequest::program may name.
+  void add_program(std::string name, Entry entry) { programs_[std::move(name)] = std::move(entry); }
+
+  // Calls the function in a step at that virtual time, or at once if it has passed.
+  void at(Duration time, std::function<void()> plan);
+
+  // Ends the run as failed; the first call counts.
+  void fail(std::string what) noexcept;
+
+  // Runs until every process that the world started has ended and every plan was carried out. Once.
+  WorldResult run();
+
+  TimePoint now() const noexcept { return scheduler_.now(); }
+  Random& random(Purpose purpose) noexcept { return random_[static_cast<std::size_t>(purpose)]; }
+  SimLog& log() noexcept { return log_; }
+  const std::vector<std::unique_ptr<Process>>& processes() const noexcept { return processes_; }
+
+  // For the simulator's own parts.
+  Scheduler& scheduler() noexcept { return scheduler_; }
+  SimFabric& fabric() noexcept { return *fabric_; }
+  const Entry* find_program(const std::string& name) const noexcept;
+  Process& start_child(Process& parent, const Bootstrap& bootstrap, const Entry& entry);
+  void process_ended(Process& process, const ProcessExit& exit) noexcept;
+  [[noreturn]] void cannot_wait(const Process& process, Scheduler::End end) const;
+
+ private:
+  struct Plan : Step {
+    Plan(World* owner, std::function<void()> what) noexcept
+        : Step(&World::carry_out), world(owner), plan(std::move(what)) {}
+    World* world;
+    std::function<void()> plan;
+  };
+
+  static void carry_out(Step& step) noexcept;
+  Process& add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port);
+  void stop_if_done() noexcept;
+  std::string describe_stuck() const;
+
+  const WorldOptions options_;
+  SeededChoices seeded_;
+  std::array<Random, kPurposes> random_;
+  Scheduler scheduler_;
+  std::unique_ptr<SimFabric> fabric_;
+  SimLog log_;
+  JobSecret secret_{};
+  std::map<std::string, Entry> programs_;
+  std::vector<std::unique_ptr<Process>> processes_;  // by number
+  std::vector<std::unique_ptr<Plan>> plans_;
+  std::size_t roots_alive_ = 0;
+  std::size_t plans_left_ = 0;
+  std::uint32_t last_port_ = 0;
+  bool failed_ = false;
+  std::string what_;
+};
+
+}  // namespace ferry::sim
