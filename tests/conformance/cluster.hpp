@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <ferry/base/random.hpp>
+#include <ferry/base/sleep.hpp>
 #include <ferry/base/start.hpp>
 #include <ferry/buffer/allocator.hpp>
 #include <ferry/buffer/buffer_ref.hpp>
@@ -81,6 +82,11 @@ class Cluster {
   bool seed_told_ = false;
 };
 
+// Awaited in loops that look at memory again and again: others get their turn, and simulated time goes on.
+inline Sleep between_looks(const Cluster& cluster) {
+  return sleep_for(cluster.traits().threads ? Duration::zero() : Duration(std::chrono::microseconds(2)));
+}
+
 // The reference as it arrives at a node that was told about it.
 BufferRef carry(const BufferRef& reference, NodeCore& to);
 inline BufferRef carry(const BufferRef& reference, Cluster& cluster, std::size_t to) {
@@ -125,8 +131,8 @@ Task<ActorRef<T>> spawn_here(Context context, std::string name, A... arguments) 
 
 template <class T, class... A>
 Task<ActorRef<T>> spawn_on(Cluster& cluster, std::size_t node, std::string_view name, A... arguments) {
-  auto spawned = cluster.on(
-      node, detail::spawn_here<T>(cluster.context(node), std::string(name), std::move(arguments)...));
+  auto spawned =
+      cluster.on(node, detail::spawn_here<T>(cluster.context(node), std::string(name), std::move(arguments)...));
   const ActorRef<T> there = co_await spawned;
   co_return carry(there, cluster, 0);
 }

@@ -148,8 +148,8 @@ Task<void> chunks_go_where_they_belong(Cluster& cluster) {
   Guarded a(777, 3);
   Guarded b(4'097, 1);
   Guarded c(1, 7);
-  const std::array<Chunk, 4> chunks{{{8'000, a.data(), a.size()}, {5, nullptr, 0}, {11, b.data(), b.size()},
-                                     {8'999, c.data(), c.size()}}};
+  const std::array<Chunk, 4> chunks{
+      {{8'000, a.data(), a.size()}, {5, nullptr, 0}, {11, b.data(), b.size()}, {8'999, c.data(), c.size()}}};
   co_await ref.read_into(std::span(chunks));
   EXPECT_TRUE(is_pattern(a.bytes(), 3, 9'000));
   EXPECT_TRUE(is_pattern(b.bytes(), 3, 1'011));
@@ -256,7 +256,8 @@ Task<void> many_at_once(Cluster& cluster) {
   std::vector<std::byte> local(kCount * kBytes);
   std::vector<Running<void>> reads;
   for (std::size_t index = 0; index < kCount; ++index) {
-    reads.push_back(start(ref.subrange(index * kBytes, kBytes).read_into(std::span(local).subspan(index * kBytes, kBytes))));
+    reads.push_back(
+        start(ref.subrange(index * kBytes, kBytes).read_into(std::span(local).subspan(index * kBytes, kBytes))));
   }
   for (Running<void>& read : reads) {
     co_await read;

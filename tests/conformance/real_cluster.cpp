@@ -78,7 +78,8 @@ class RealCluster final : public Cluster {
     for (std::size_t index = 0; index < (traits.separate ? options.nodes : 1); ++index) {
       auto place = std::make_unique<Place>();
       place->id = index + 1;
-      place->freezable = std::find(options.freezable.begin(), options.freezable.end(), index) != options.freezable.end();
+      place->freezable =
+          std::find(options.freezable.begin(), options.freezable.end(), index) != options.freezable.end();
       places_.push_back(std::move(place));
       begin_life(index);
     }
@@ -107,18 +108,17 @@ class RealCluster final : public Cluster {
 
   void begin_life(std::size_t index) {
     Place& place = *places_[index];
-    place.executor =
-        system::SystemExecutor::create({.threads = 2, .driven_from_outside = place.freezable}).value();
+    place.executor = system::SystemExecutor::create({.threads = 2, .driven_from_outside = place.freezable}).value();
     if (place.freezable) {
       place.driver = std::make_unique<Driver>(*place.executor);
     }
     JobSecret secret{};
     secret.fill(std::byte{0x5e});
-    place.stack = std::make_unique<NodeStack>(
-        NodeStack::Parts{*place.executor, place.log, place.host,
-                         Bootstrap{secret, ProcessId{place.id, identities_.next()}, "node " + std::to_string(index),
-                                   {}, {}, options_.limits},
-                         options_.classes, [this] { return identities_.next(); }});
+    place.stack = std::make_unique<NodeStack>(NodeStack::Parts{
+        *place.executor, place.log, place.host,
+        Bootstrap{
+            secret, ProcessId{place.id, identities_.next()}, "node " + std::to_string(index), {}, {}, options_.limits},
+        options_.classes, [this] { return identities_.next(); }});
     place.stack->core().add_transport(std::make_unique<LocalTransport>(place.stack->core()));
     add_(NodePlace{index, place.stack->core(), *place.executor, place.addresses});
     place.stack->start().value();
@@ -149,7 +149,8 @@ class RealCluster final : public Cluster {
 
 void RealKind::play(Scenario scenario, const ScenarioOptions& options) const {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  const Watchdog watchdog(test == nullptr ? std::string(name_) : std::string(test->test_suite_name()) + "." + test->name());
+  const Watchdog watchdog(test == nullptr ? std::string(name_)
+                                          : std::string(test->test_suite_name()) + "." + test->name());
   try {
     RealCluster cluster(traits_, add_, heap_, options, seed_from_environment());
     cluster.run(scenario);

@@ -92,6 +92,6 @@ Task<Failure> failure_of(A awaitable) {
 }  // namespace ferry::conformance
 
 // Registers the fixture NAME for every kind of cluster.
-#define FERRY_CONFORMANCE(NAME)                 \
-  class NAME : public Conformance {};           \
+#define FERRY_CONFORMANCE(NAME)       \
+  class NAME : public Conformance {}; \
   INSTANTIATE_TEST_SUITE_P(Over, NAME, testing::ValuesIn(cluster_kinds()), kind_name)
