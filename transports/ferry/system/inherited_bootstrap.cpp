@@ -10,11 +10,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <ferry/system/file_descriptor.hpp>
 #include <ferry/system/system_error.hpp>
 #include <ferry/system/thread_setup.hpp>
 
@@ -23,7 +23,6 @@ namespace {
 
 std::atomic<bool> started_by_a_host{false};
 
-constexpr int kSeals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
 constexpr off_t kMaxBytes = off_t{1} << 20;
 
 Failure refuse(std::string_view why) {
@@ -43,10 +42,11 @@ bool parse(std::string_view text, Descriptors& out) {
     return false;
   }
   const auto second = std::from_chars(first.ptr + 1, end, out.death_pipe);
-  return second.ec == std::errc() && second.ptr == end;
+  return second.ec == std::errc() && second.ptr == end && out.file >= 0 && out.death_pipe >= 0;
 }
 
-// Blocks until the parent's end is closed, which the kernel does however the parent ends.
+// Blocks until the parent's end is closed, which the kernel does however the parent ends. The kernel's own signal
+// (PR_SET_PDEATHSIG) does not reach a program that changed its credentials.
 void watch_parent(int death_pipe) {
   std::byte byte{};
   for (;;) {
@@ -72,24 +72,34 @@ Result<std::optional<Bootstrap>> inherited_bootstrap() {
   if (!parse(text, numbers)) {
     return refuse("does not hold two descriptors");
   }
-  const FileDescriptor file(numbers.file);
   struct stat status {};
-  if (::fcntl(file.get(), F_GET_SEALS) != kSeals || ::fstat(file.get(), &status) != 0 || status.st_size > kMaxBytes) {
+  const int seals = ::fcntl(numbers.file, F_GET_SEALS);
+  if (seals < 0 || (seals & kBootstrapSeals) != kBootstrapSeals || ::fstat(numbers.file, &status) != 0 ||
+      status.st_size > kMaxBytes) {
     return refuse("its first descriptor is not the sealed file of a parent");
   }
+  struct stat pipe {};
+  if (::fstat(numbers.death_pipe, &pipe) != 0 || !S_ISFIFO(pipe.st_mode)) {
+    return refuse("its second descriptor is not the pipe of a parent");
+  }
   std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-  if (::pread(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return system_failure(errno, "reading the parent's bootstrap");
+  if (::pread(numbers.file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    return system_failure(errno, "reading the parent's bootstrap", errc::malformed);
   }
   auto bootstrap = decode_bootstrap(bytes);
   if (!bootstrap) {
     return bootstrap.error();
   }
+  ::close(numbers.file);
   ::unsetenv(kBootstrapVariable);
   ::fcntl(numbers.death_pipe, F_SETFD, FD_CLOEXEC);
   started_by_a_host.store(true, std::memory_order_relaxed);
-  // For the life of the process: it must outlast everything else in it.
-  start_thread("ferry-parent", [pipe = numbers.death_pipe] { watch_parent(pipe); }).detach();
+  try {
+    // For the life of the process: it must outlast everything else in it.
+    start_thread("ferry-parent", [pipe = numbers.death_pipe] { watch_parent(pipe); }).detach();
+  } catch (const std::system_error& error) {
+    return system_failure(error.code().value(), "starting the thread that watches the parent");
+  }
   return std::optional<Bootstrap>(std::move(*bootstrap));
 }
 

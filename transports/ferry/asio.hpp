@@ -1,0 +1,118 @@
+// Completion tokens of Boost.Asio for ferry's operations and calls, for programs that live on an io_context already:
+//
+//   std::future<void> read = ferry::async(weights.read_into(span), boost::asio::use_future);
+//   ferry::async(server.call<&Server::get>(), [](std::exception_ptr error, Value value) { … });
+//
+// Starts at once. The handler always runs through its associated executor, never inside async(); its signature is
+// void(std::exception_ptr) or void(std::exception_ptr, T), the exception being a ferry::Error. What is awaited belongs
+// to a Node, which must outlive it. Any thread.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
+
+#include <ferry/base/root_task.hpp>
+#include <ferry/base/start.hpp>
+#include <ferry/transport/node_core.hpp>
+#include <ferry/transport/peer.hpp>
+
+namespace ferry {
+
+namespace detail {
+
+template <class T>
+struct AsioSignature {
+  using type = void(std::exception_ptr, T);
+};
+template <>
+struct AsioSignature<void> {
+  using type = void(std::exception_ptr);
+};
+
+// One awaitable on its way, with the handler that waits for it. Owns itself until the handler has been posted; ended by
+// a job of the executor, never on its own strand.
+template <class T, class Handler>
+class AsioOperation final : private Job {
+ public:
+  static void start(NodeCore& node, Task<T> task, Handler handler) {
+    auto* self = new AsioOperation(node, std::move(task), std::move(handler));
+    self->root_.post();
+  }
+
+ private:
+  using HandlerExecutor = boost::asio::associated_executor_t<Handler, boost::asio::system_executor>;
+
+  AsioOperation(NodeCore& node, Task<T> task, Handler handler)
+      : Job(&AsioOperation::finish),
+        node_(node),
+        strand_(node.executor(), &node),
+        root_(strand_, std::move(task), &AsioOperation::done, this),
+        handler_(std::move(handler)),
+        work_(boost::asio::get_associated_executor(handler_, boost::asio::system_executor())) {}
+
+  static void done(RootTask<T>&, void* user) noexcept {
+    auto& self = *static_cast<AsioOperation*>(user);
+    self.node_.executor().post(self);
+  }
+
+  static void finish(Job& job) noexcept {
+    const std::unique_ptr<AsioOperation> self(static_cast<AsioOperation*>(&job));
+    std::exception_ptr error;
+    if constexpr (std::is_void_v<T>) {
+      try {
+        self->root_.take();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      boost::asio::post(self->work_.get_executor(),
+                        [handler = std::move(self->handler_), error]() mutable { std::move(handler)(error); });
+    } else {
+      T value{};
+      try {
+        value = self->root_.take();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      boost::asio::post(self->work_.get_executor(),
+                        [handler = std::move(self->handler_), error, value = std::move(value)]() mutable {
+                          std::move(handler)(error, std::move(value));
+                        });
+    }
+  }
+
+  NodeCore& node_;
+  Strand strand_;
+  RootTask<T> root_;
+  Handler handler_;
+  boost::asio::executor_work_guard<HandlerExecutor> work_;
+};
+
+}  // namespace detail
+
+// An operation (BufferRef) or call (ActorRef).
+template <class A, class Token>
+requires requires(A& awaitable) {
+  awaitable.peer();
+  typename A::value_type;
+}
+auto async(A awaitable, Token&& token) {
+  using T = typename A::value_type;
+  return boost::asio::async_initiate<Token, typename detail::AsioSignature<T>::type>(
+      [](auto handler, A started) {
+        NodeCore& node = started.peer()->node();
+        detail::AsioOperation<T, decltype(handler)>::start(node, detail::as_task(std::move(started)),
+                                                           std::move(handler));
+      },
+      token, std::move(awaitable));
+}
+
+}  // namespace ferry

@@ -1,0 +1,128 @@
+#include <ferry/run/real_node.hpp>
+
+#include <fmt/format.h>
+
+#include <ferry/run/router.hpp>
+#include <ferry/run/secret_file.hpp>
+#include <ferry/shm/shm_transport.hpp>
+#include <ferry/system/os_process_host.hpp>
+#include <ferry/system/random_bytes.hpp>
+#include <ferry/system/spdlog_sink.hpp>
+#include <ferry/system/system_executor.hpp>
+#include <ferry/tcp/transport.hpp>
+#include <ferry/transport/local_transport.hpp>
+
+namespace ferry {
+namespace {
+
+std::uint64_t random64() {
+  std::uint64_t bits = 0;
+  system::random_bytes(std::as_writable_bytes(std::span(&bits, 1)));
+  return bits;
+}
+
+Result<void> add_transport(NodeCore& core, system::SystemExecutor& executor, TransportId transport,
+                           const NodeOptions& options) {
+  switch (transport) {
+    case TransportId::local:
+      core.add_transport(std::make_unique<LocalTransport>(core));
+      return {};
+    case TransportId::shm: {
+      auto shm = shm::ShmTransport::create(core, executor);
+      if (!shm) {
+        return shm.error();
+      }
+      core.set_shared_memory((*shm)->shared_memory());
+      core.add_transport(std::move(*shm));
+      return {};
+    }
+    default:
+      core.add_transport(
+          std::make_unique<tcp::TcpTransport>(core, executor, tcp::TcpOptions{options.host, options.port}));
+      return {};
+  }
+}
+
+}  // namespace
+
+// In the order of destruction from below: the stack and its transports end before what they run on.
+struct RealNode::Parts {
+  explicit Parts(const Bootstrap& bootstrap) : log(bootstrap.name) {}
+
+  system::SpdlogSink log;
+  std::unique_ptr<system::SystemExecutor> executor;
+  std::unique_ptr<system::OsProcessHost> host;
+  std::unique_ptr<NodeStack> stack;
+};
+
+RealNode::RealNode(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
+
+RealNode::~RealNode() {
+  parts_->stack->shut_down();
+}
+
+Result<std::unique_ptr<RealNode>> RealNode::create(const NodeOptions& options, const Bootstrap& bootstrap,
+                                                   std::vector<ActorClass> classes) {
+  const auto order = parse_transports(bootstrap.transports);
+  if (!order) {
+    return order.error();
+  }
+  auto parts = std::make_unique<Parts>(bootstrap);
+  auto executor = system::SystemExecutor::create({.threads = options.threads});
+  if (!executor) {
+    return executor.error();
+  }
+  parts->executor = std::move(*executor);
+  auto host = system::OsProcessHost::create();
+  if (!host) {
+    return host.error();
+  }
+  parts->host = std::move(*host);
+  parts->stack = std::make_unique<NodeStack>(
+      NodeStack::Parts{*parts->executor, parts->log, *parts->host, bootstrap, std::move(classes), &random64});
+  NodeCore& core = parts->stack->core();
+  for (const TransportId transport : *order) {
+    if (auto added = add_transport(core, *parts->executor, transport, options); !added) {
+      if (bootstrap.transports != "auto") {
+        return added.error();
+      }
+      parts->log.write(LogLevel::warning, fmt::format("without {}: {}", to_string(transport), added.error().to_text()));
+    }
+  }
+  if (auto started = parts->stack->start(); !started) {
+    return started.error();
+  }
+  return std::unique_ptr<RealNode>(new RealNode(std::move(parts)));
+}
+
+Context RealNode::context() noexcept {
+  return Context(*parts_->stack);
+}
+
+NodeStack& RealNode::stack() noexcept {
+  return *parts_->stack;
+}
+
+Executor& RealNode::executor() noexcept {
+  return *parts_->executor;
+}
+
+Result<Bootstrap> root_bootstrap(const NodeOptions& options) {
+  Bootstrap bootstrap;
+  bootstrap.self = {random64() | 1U, random64()};
+  bootstrap.name = options.name;
+  bootstrap.transports = options.transports;
+  bootstrap.limits = options.limits;
+  if (options.secret_file.empty()) {
+    system::random_bytes(std::span(bootstrap.secret));
+    return bootstrap;
+  }
+  auto secret = read_secret_file(options.secret_file);
+  if (!secret) {
+    return secret.error();
+  }
+  bootstrap.secret = *secret;
+  return bootstrap;
+}
+
+}  // namespace ferry
