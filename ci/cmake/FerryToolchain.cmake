@@ -11,8 +11,6 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
   set_property(GLOBAL PROPERTY USE_FOLDERS ON)
-  # Files name themselves relative to the tree, so that the same source gives the same binary in any folder.
-  add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options(-fcolor-diagnostics)
   else()
@@ -31,6 +29,11 @@ if(FERRY_USE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
       "${FERRY_CCACHE}")
   endif()
+endif()
+if(PROJECT_IS_TOP_LEVEL AND NOT FERRY_CCACHE)
+  # Files name themselves relative to the tree, so that the same source gives the same binary in any folder. ccache does
+  # so by its base_dir, and would count the folder in the option as a difference.
+  add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endif()
 
 if(FERRY_USE_MOLD)
