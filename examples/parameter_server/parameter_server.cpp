@@ -31,5 +31,5 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   settings.progress_bar = isatty(STDOUT_FILENO) != 0;
-  return parameter_server::run(argc, argv, settings);
+  return parameter_server::run(settings);
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <ferry/ferry.hpp>
+#include <ferry/sim/run.hpp>
 #include <ferry/transport/peer.hpp>
 
 #include "server.hpp"
@@ -153,13 +154,24 @@ ferry::Task<int> train(ferry::Context context, Settings settings) {
 
 }  // namespace
 
-int run(int argc, char** argv, const Settings& settings) {
-  static_cast<void>(argc);
-  static_cast<void>(argv);
+int run(const Settings& settings) {
   const auto program = [&settings](ferry::Context& context) -> ferry::Task<int> { return train(context, settings); };
+  const auto classes = ferry::actors<ParameterServer, Worker>;
+  if (settings.transport == "sim") {
+    ferry::sim::WorldOptions world;
+    world.seed = settings.seed;
+    world.steps = 1'000'000'000;
+    const ferry::sim::Report report = ferry::sim::run(world, classes, program);
+    if (report.result.outcome != ferry::sim::Outcome::passed) {
+      fmt::print(stderr, "FAILED {}\n", report.result.to_text());
+      return 1;
+    }
+    fmt::print(" hash={:#018x}\n", report.result.hash);
+    return report.status;
+  }
   ferry::NodeOptions options;
   options.transports = settings.transport;
-  const int status = ferry::run(options, ferry::actors<ParameterServer, Worker>, program);
+  const int status = ferry::run(options, classes, program);
   fmt::print("\n");
   return status;
 }

@@ -17,6 +17,6 @@ struct Settings {
 };
 
 // Runs on the transport of the settings. 0: trained and everything held; 1: failed, with one line on stderr.
-int run(int argc, char** argv, const Settings& settings);
+int run(const Settings& settings);
 
 }  // namespace parameter_server

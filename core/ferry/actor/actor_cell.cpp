@@ -53,7 +53,10 @@ struct ActorCell::Activation : Job {
 // Brings something to the strand.
 struct ActorCell::PostJob : Job {
   enum class What : unsigned char { envelope, cancel, stop };
-  PostJob(What kind, std::shared_ptr<ActorCell> to) : Job(&PostJob::arrive), what(kind), cell(std::move(to)) {}
+  PostJob(What kind, std::shared_ptr<ActorCell> to)
+      : Job(&PostJob::arrive, &PostJob::drop), what(kind), cell(std::move(to)) {}
+
+  static void drop(Job& job) noexcept { delete static_cast<PostJob*>(&job); }
 
   static void arrive(Job& job) noexcept {
     const std::unique_ptr<PostJob> self(static_cast<PostJob*>(&job));

@@ -78,7 +78,7 @@ class ActorRef {
   auto call(A&&... arguments) const {
     using Called = detail::EndpointShapeOf<std::remove_cv_t<decltype(Function)>>;
     return Call<typename Called::Result>(detail::target_of<T, Function>(address_),
-                                        detail::encode_request<Function>(std::forward<A>(arguments)...), Limits{});
+                                         detail::encode_request<Function>(std::forward<A>(arguments)...), Limits{});
   }
 
   // co_await ref.send<&T::f>(arguments…): sent once there is room; no reply. An exception of the endpoint is logged

@@ -31,18 +31,6 @@ class Signal final : private Waiter {
 
 }  // namespace
 
-// Deletes a cell from a job of the executor: never on the cell's own strand.
-struct ActorRuntime::Retirement : Job {
-  Retirement(ActorRuntime& owner, ActorCell* retired) : Job(&Retirement::run_it), runtime(owner), cell(retired) {}
-  static void run_it(Job& job) noexcept {
-    const std::unique_ptr<Retirement> self(static_cast<Retirement*>(&job));
-    delete self->cell;
-    self->runtime.one_less();
-  }
-  ActorRuntime& runtime;
-  ActorCell* cell;
-};
-
 ActorRuntime::ActorRuntime(NodeCore& node, std::vector<ActorClass> classes)
     : node_(node), classes_(std::move(classes)) {
   node_.set_sink(*this);
@@ -56,8 +44,7 @@ ActorRuntime::~ActorRuntime() {
 
 std::shared_ptr<ActorCell> ActorRuntime::new_cell(const ActorClass& actor_class, ActorId id, const std::string& name) {
   live_cells_.fetch_add(1, std::memory_order_relaxed);
-  return {new ActorCell(*this, actor_class, id, name),
-          [this](ActorCell* cell) { node_.executor().post(*new Retirement(*this, cell)); }};
+  return {new ActorCell(*this, actor_class, id, name), [this](ActorCell* cell) { retire(cell); }};
 }
 
 void ActorRuntime::install_node_actor(const ActorClass& node_actor_class, std::unique_ptr<Actor> actor) {
@@ -322,6 +309,52 @@ void ActorRuntime::reply_failure(const ReplyTo& to, const Failure& failure) noex
   reply(to, make_failure_reply(to.call, failure));
 }
 
+void ActorRuntime::retire(ActorCell* cell) noexcept {
+  const std::lock_guard lock(retired_mutex_);
+  retired_.push_back(cell);
+  if (retired_.size() == 1) {
+    node_.executor().post(reaper_);
+  }
+}
+
+void ActorRuntime::delete_retired() noexcept {
+  std::vector<ActorCell*> cells;
+  {
+    const std::lock_guard lock(retired_mutex_);
+    cells.swap(retired_);
+  }
+  for (ActorCell* cell : cells) {
+    delete cell;
+    one_less();
+  }
+}
+
+Task<void> ActorRuntime::stop_all() {
+  std::vector<ActorId> ids;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, cell] : cells_) {  // lint: allow(unordered) sorted below
+      if (id != kNodeActor) {
+        ids.push_back(id);
+      }
+    }
+  }
+  std::sort(ids.rbegin(), ids.rend());
+  for (const ActorId id : ids) {
+    auto stopping = stop(id, Failure(errc::actor_stopped, "its process is shutting down"));
+    co_await stopping;
+  }
+}
+
+// The process was killed: nothing runs any more, only memory is given back.
+void ActorRuntime::drop_everything(std::vector<std::shared_ptr<ActorCell>> cells) noexcept {
+  for (const auto& cell : cells) {
+    cell->strand().discard();
+  }
+  cells.clear();
+  delete_retired();
+}
+
 void ActorRuntime::shut_down() noexcept {
   if (std::exchange(shut_down_, true)) {
     return;
@@ -336,6 +369,10 @@ void ActorRuntime::shut_down() noexcept {
     names_.clear();
   }
   std::sort(cells.begin(), cells.end(), [](const auto& a, const auto& b) { return a->id() > b->id(); });
+  if (node_.executor().halted()) {
+    drop_everything(std::move(cells));
+    return;
+  }
   for (auto& cell : cells) {
     Latch stopped;
     ActorCell& target = *cell;

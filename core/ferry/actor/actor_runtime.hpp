@@ -61,6 +61,9 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   void reply_failure(const ReplyTo& to, const Failure& failure) noexcept;
   std::uint64_t next_activation() noexcept { return next_activation_.fetch_add(1, std::memory_order_relaxed); }
 
+  // Ends when every actor but the control actor has been destroyed, the latest first.
+  Task<void> stop_all();
+
   // Stops every actor and waits until all are destroyed. From outside the node's strands.
   void shut_down() noexcept;
 
@@ -104,7 +107,19 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   std::mutex windows_mutex_;
   std::unordered_map<WindowKey, std::unique_ptr<Window>, WindowHash> windows_;
 
-  struct Retirement;
+  void retire(ActorCell* cell) noexcept;
+  void delete_retired() noexcept;
+  void drop_everything(std::vector<std::shared_ptr<ActorCell>> cells) noexcept;
+
+  // Deletes retired cells from a job of the executor: never on a cell's own strand.
+  struct Reaper : Job {
+    explicit Reaper(ActorRuntime& owner) noexcept
+        : Job([](Job& job) noexcept { static_cast<Reaper&>(job).runtime.delete_retired(); }), runtime(owner) {}
+    ActorRuntime& runtime;
+  };
+  std::mutex retired_mutex_;
+  std::vector<ActorCell*> retired_;  // not empty: reaper_ is posted
+  Reaper reaper_{*this};
   void one_less() noexcept;
   std::atomic<std::size_t> live_cells_{1};  // cells not deleted yet, and one until shut_down()
   Latch all_gone_;

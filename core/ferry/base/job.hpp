@@ -12,17 +12,25 @@ class Job {
  public:
   using Function = void (*)(Job&) noexcept;
 
-  explicit constexpr Job(Function function) noexcept : function_(function) {}
+  // drop: called in place of the function when the job's process was killed (simulator) and the job will never run;
+  // for jobs that own themselves. Null: there is nothing to do.
+  explicit constexpr Job(Function function, Function drop = nullptr) noexcept : function_(function), drop_(drop) {}
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
   void run() noexcept { function_(*this); }
+  void discard() noexcept {
+    if (drop_ != nullptr) {
+      drop_(*this);
+    }
+  }
 
  private:
   friend class JobQueue;
   friend class Strand;
 
   Function function_;
+  Function drop_;
   Job* next_ = nullptr;
 };
 

@@ -40,6 +40,14 @@ bool Strand::withdraw(Job& job) noexcept {
   return ready_.remove(job);
 }
 
+void Strand::discard() noexcept {
+  FERRY_CHECK(executor_.halted());
+  collect();
+  while (Job* job = ready_.pop()) {
+    job->discard();
+  }
+}
+
 // Moves what was posted to the ready queue, oldest first.
 void Strand::collect() noexcept {
   Job* newest = incoming_.exchange(&runner_, std::memory_order_acquire);

@@ -27,6 +27,9 @@ class Strand {
   // Takes back a job that has not run. Only on the strand itself. True if it was queued.
   bool withdraw(Job& job) noexcept;
 
+  // Discards what is queued. Only where the executor has halted.
+  void discard() noexcept;
+
   Executor& executor() const noexcept { return executor_; }
   NodeCore* node() const noexcept { return node_; }
 

@@ -40,6 +40,13 @@ Task<void> NodeStack::serve_parent() {
   co_await end;
 }
 
+Task<void> NodeStack::wind_down() {
+  auto children = processes_.stop_all();
+  co_await children;
+  auto actors = actors_.stop_all();
+  co_await actors;
+}
+
 void NodeStack::shut_down() noexcept {
   if (std::exchange(shut_down_, true)) {
     return;

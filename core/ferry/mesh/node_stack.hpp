@@ -46,8 +46,8 @@ class NodeStack {
   bool is_child() const noexcept { return static_cast<bool>(parent_.id); }
   void request_end() noexcept { static_cast<void>(end_.try_push(true)); }
 
-  // Stops children gracefully; to be awaited before shut_down() where there is time.
-  Task<void> stop_children() { return processes_.stop_all(); }
+  // Stops children, then actors, each in order; to be awaited before shut_down() where there is time.
+  Task<void> wind_down();
 
   // Ends actors, children, peers and transports; blocks until nothing runs. From outside the node's strands.
   // Idempotent.

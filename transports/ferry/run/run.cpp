@@ -64,7 +64,7 @@ Task<int> run_root(RealNode& node, std::function<Task<int>(Context&)>& program) 
   } catch (...) {
     exception = std::current_exception();
   }
-  auto stopping = node.stack().stop_children();
+  auto stopping = node.stack().wind_down();
   co_await stopping;
   if (exception) {
     std::rethrow_exception(exception);
