@@ -25,6 +25,12 @@ namespace ferry {
 class NodeCore;
 class Peer;
 
+namespace detail {
+// A span of Chunks is a list of pieces, never the bytes of the list.
+template <class T>
+inline constexpr bool kIsData = std::is_trivially_copyable_v<T> && !std::is_same_v<std::remove_const_t<T>, Chunk>;
+}  // namespace detail
+
 class BufferRef {
  public:
   // An empty reference; every operation fails with invalid_argument.
@@ -47,7 +53,7 @@ class BufferRef {
   // Copies the referenced range into `local`, which must have exactly its size. Complete when every byte is there.
   // No snapshot: bytes may be from different moments.
   template <class T, std::size_t N>
-  requires(std::is_trivially_copyable_v<T> && !std::is_const_v<T>) Transfer
+  requires(detail::kIsData<T> && !std::is_const_v<T>) Transfer
       read_into(std::span<T, N> local, const Limits& limits = {})
   const {
     Transfer transfer(peer_, limits);
@@ -58,7 +64,7 @@ class BufferRef {
 
   // Copies `local`, which must have exactly the size of the referenced range, there. Completion: see WriteOptions.
   template <class T, std::size_t N>
-  requires(std::is_trivially_copyable_v<T>) Transfer write_from(std::span<T, N> local, const WriteOptions& options = {})
+  requires(detail::kIsData<T>) Transfer write_from(std::span<T, N> local, const WriteOptions& options = {})
   const {
     Transfer transfer(peer_, Limits{options.timeout, options.stop});
     fill(transfer.request(), OperationKind::write,
