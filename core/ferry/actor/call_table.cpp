@@ -43,7 +43,7 @@ void CallTable::fail_all(const Peer& peer, const Failure& why) noexcept {
   std::vector<CallId> ids;
   for (Shard& home : shards_) {
     const std::lock_guard lock(home.mutex);
-    for (const auto& [id, call] : home.calls) {  // lint: allow(unordered) sorted below
+    for (const auto& [id, call] : home.calls) {
       if (call->call_peer == &peer) {
         ids.push_back(id);
       }

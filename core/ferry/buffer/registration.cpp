@@ -94,6 +94,7 @@ Result<void> Registration::revoke(TimePoint deadline) noexcept {
   Result<void> outcome;
   for (const auto& transport : node_.transports()) {
     if (MemoryDomain* domain = transport->memory()) {
+      // lint: allow(detach) of a MemoryDomain: it takes the region away from peers
       if (auto detached = domain->detach(handle_, deadline); !detached) {
         outcome = detached;
       }

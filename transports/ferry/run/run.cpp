@@ -18,6 +18,7 @@ constexpr int kFailed = 1;
 
 // One clear line, as every program of this library ends that failed.
 int report(std::string_view what) {
+  // lint: allow(print) a program's last line, when it has no node any more
   fmt::print(stderr, "ferry: {}\n", what);
   std::fflush(stderr);
   return kFailed;
