@@ -1,5 +1,6 @@
 // The codec against python3-msgpack, both ways. A Python that lacks it is a failure, not a skip: ci/install-packages
 // installs it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -50,8 +51,8 @@ std::string run_python(const std::string& mode, const std::vector<Bytes>& frames
     writer.raw(frame);
   }
   std::ofstream(scratch.file("in"), std::ios::binary) << as_text(in);
-  const std::string command = std::string(FERRY_PYTHON) + " " + FERRY_PYTHON_PEER + " " + mode + " " +
-                              scratch.file("in") + " " + scratch.file("out");
+  const std::string command =
+      fmt::format("{} {} {} {} {}", FERRY_PYTHON, FERRY_PYTHON_PEER, mode, scratch.file("in"), scratch.file("out"));
   if (std::system(command.c_str()) != 0) {
     throw std::runtime_error("failed: " + command);
   }
