@@ -19,14 +19,12 @@ Task<void> revoke_early(Island& island, Board& board) {
   std::vector<std::byte> memory(20'000, std::byte{1});
   RDMABuffer old = register_memory(island.node(), std::span(memory));
   board.post("old", island, old);
-  Delay some_time(Duration(island.world().random(Purpose::program).below(30'000)));
-  co_await some_time;
+  co_await sleep_for(Duration(island.world().random(Purpose::program).below(30'000)));
   co_await old.revoke();
   std::fill(memory.begin(), memory.end(), kCanary);
   RDMABuffer reused = register_memory(island.node(), std::span(memory));
   board.post("reused", island, reused);
-  Delay rest(5s);
-  co_await rest;
+  co_await sleep_for(5s);
   require(all_are(memory, kCanary), "memory changed after its revocation");
 }
 
@@ -81,8 +79,7 @@ Task<void> own_for(Island& island, Board& board, std::string name, Duration time
   std::vector<std::byte> memory(50'000, std::byte{1});
   RDMABuffer buffer = register_memory(island.node(), std::span(memory));
   board.post(name, island, buffer);
-  Delay delay(time);
-  co_await delay;
+  co_await sleep_for(time);
 }
 
 struct Fate {
@@ -103,8 +100,7 @@ Task<void> read_until_failure(Island& island, Board& board, std::string name, Fa
               read.error().effect()};
       break;
     }
-    Delay delay(10ms);
-    co_await delay;
+    co_await sleep_for(10ms);
   }
   // From now on at once.
   const TimePoint before = island.executor().now();
@@ -149,11 +145,9 @@ Task<void> expect_quiet_after(Island& island, Board& board, Duration crash) {
   std::vector<std::byte> memory(50'000, std::byte{1});
   RDMABuffer buffer = register_memory(island.node(), std::span(memory));
   board.post("memory", island, buffer);
-  Delay until_detected(crash + limits::kFailureDetection + 1ms);
-  co_await until_detected;
+  co_await sleep_for(crash + limits::kFailureDetection + 1ms);
   std::fill(memory.begin(), memory.end(), kCanary);
-  Delay rest(10s);
-  co_await rest;
+  co_await sleep_for(10s);
   require(all_are(memory, kCanary), "a dead process wrote after its loss was known");
 }
 
@@ -173,8 +167,7 @@ TEST(Failure, ADeadProcessWritesNothingAfterItsLossIsKnown) {
 Task<void> lend(Island& island, Board& board, std::vector<std::byte>& memory) {
   RDMABuffer buffer = register_memory(island.node(), std::span(memory));
   board.post("memory", island, buffer);
-  Delay delay(6s);
-  co_await delay;
+  co_await sleep_for(6s);
 }
 
 TEST(Failure, SomeSeedLetsPartOfADyingProcessesWriteArrive) {
@@ -286,16 +279,14 @@ Task<void> end_early(Island& island, Board& board, End end, OperationKind kind) 
     } else {
       started.emplace(start(remote.read_into(std::span(local))));
     }
-    Delay delay(moment);
-    co_await delay;
+    co_await sleep_for(moment);
     board.numbers["dropped"] += started->is_done() ? 0 : 1;
     started.reset();
   }
   // Local memory is quiet now; so is the owner's.
   std::fill(local.begin(), local.end(), kCanary);
   board.numbers["quiet"] = 1;
-  Delay rest(5s);
-  co_await rest;
+  co_await sleep_for(5s);
   require(all_are(local, kCanary), "local memory changed after the operation had ended");
   board.numbers["done"] = 1;
 }
@@ -305,13 +296,11 @@ Task<void> own_and_watch(Island& island, Board& board) {
   RDMABuffer buffer = register_memory(island.node(), std::span(memory));
   board.post("memory", island, buffer);
   while (!board.numbers.contains("quiet")) {
-    Delay delay(100ns);
-    co_await delay;
+    co_await sleep_for(100ns);
   }
   std::vector<std::byte> then = memory;
   while (!board.numbers.contains("done")) {
-    Delay delay(10ms);
-    co_await delay;
+    co_await sleep_for(10ms);
   }
   require(then == memory, "the owner's memory changed after the operation had ended");
   require(std::find(memory.begin(), memory.end(), kCanary) == memory.end(), "bytes from after the end were written");

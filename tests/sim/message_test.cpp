@@ -52,26 +52,22 @@ struct Talk {
 Task<void> serve(Island& island, Talk& talk) {
   island.node().set_sink(talk.doubler);
   talk.server = island.node().contact();
-  Delay delay(talk.server_life);
-  co_await delay;
+  co_await sleep_for(talk.server_life);
 }
 
 Task<void> speak(Island& island, Talk& talk) {
   island.node().peers().set_events(talk.answers);
   while (!talk.server.id) {
-    Delay delay(10us);
-    co_await delay;
+    co_await sleep_for(10us);
   }
   Peer& server = island.node().peers().find_or_add(talk.server);
   for (int i = 0; i < talk.messages; ++i) {
     require(!server.send(number(static_cast<std::uint8_t>(i))), "the server is gone already");
     if (i % 3 == 0) {
-      Delay delay(1us);
-      co_await delay;
+      co_await sleep_for(1us);
     }
   }
-  Delay delay(talk.client_life);
-  co_await delay;
+  co_await sleep_for(talk.client_life);
 }
 
 bool is_prefix_of_counting(const std::vector<int>& values, int factor) {

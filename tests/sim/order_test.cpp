@@ -93,14 +93,12 @@ Task<void> take_mail(Island& island, Board& board, Way way, int& torn) {
     require(co_await next == 42, "another tag");
   } else {
     while (mail.flag == 0) {
-      Delay delay(100ns);
-      co_await delay;
+      co_await sleep_for(100ns);
     }
   }
   const bool complete = std::all_of(mail.data.begin(), mail.data.end(), [](std::uint64_t word) { return word == 1; });
   torn += complete ? 0 : 1;
-  Delay until_all_is_quiet(5s);
-  co_await until_all_is_quiet;
+  co_await sleep_for(5s);
 }
 
 int torn_in(Way way) {
@@ -162,11 +160,9 @@ Task<void> watch(Island& island, Board& board, std::size_t misalignment, std::se
     std::memcpy(words.data(), reinterpret_cast<std::byte*>(memory.data()) + misalignment, sizeof words);
     seen.insert(words.begin(), words.end());
     mixed += words.front() != words.back() ? 1 : 0;
-    Delay delay(100ns);
-    co_await delay;
+    co_await sleep_for(100ns);
   }
-  Delay until_the_writer_has_ended(1s);
-  co_await until_the_writer_has_ended;
+  co_await sleep_for(1s);
 }
 
 TEST(Order, WritesTearBetweenAlignedWordsAndNeverInsideOne) {
@@ -221,8 +217,7 @@ Task<void> own_word(Island& island, Board& board, int& running) {
   RDMABuffer buffer = register_memory(island.node(), std::span(&word, 1));
   board.post("word", island, buffer);
   while (running > 0) {
-    Delay delay(10us);
-    co_await delay;
+    co_await sleep_for(10us);
   }
   board.numbers["sum"] = word;
 }
@@ -297,8 +292,7 @@ Task<void> own_bytes(Island& island, Board& board) {
   RDMABuffer buffer = register_memory(island.node(), std::span(memory));
   board.post("bytes", island, buffer);
   while (!board.numbers.contains("done")) {
-    Delay delay(10us);
-    co_await delay;
+    co_await sleep_for(10us);
   }
   require(memory[99] == std::byte{} && memory[20'100] == std::byte{}, "bytes beside the range changed");
 }
@@ -348,8 +342,7 @@ Task<void> own_good_and_bad(Island& island, Board& board) {
   bad = RDMABuffer();
   board.post("good", island, good);
   while (!board.numbers.contains("done")) {
-    Delay delay(10us);
-    co_await delay;
+    co_await sleep_for(10us);
   }
   require(bad_word == 0, "a revoked word was written");
 }

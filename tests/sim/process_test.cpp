@@ -15,11 +15,9 @@ class Exits final : public ChildEvents {
 };
 
 Task<void> child_main(Island& island, int status, Duration time) {
-  Delay delay(time);
-  co_await delay;
+  co_await sleep_for(time);
   island.process().exit(status, "last words");
-  Delay until_the_end(1h);
-  co_await until_the_end;
+  co_await sleep_for(1h);
 }
 
 // A tree of processes from one entry: roots start a child, children live for a while.
@@ -42,12 +40,10 @@ Task<void> parent_main(Island& island, Spawning& spawning) {
     co_return;
   }
   if (spawning.kill_after != Duration::zero()) {
-    Delay delay(spawning.kill_after);
-    co_await delay;
+    co_await sleep_for(spawning.kill_after);
     (*child)->kill();
   }
-  Delay delay(spawning.parent_life);
-  co_await delay;
+  co_await sleep_for(spawning.parent_life);
   spawning.exits = exits.exits;
 }
 

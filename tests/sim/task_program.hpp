@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <ferry/base/root_task.hpp>
+#include <ferry/base/sleep.hpp>
 #include <ferry/base/start.hpp>
 #include <ferry/base/strand.hpp>
 #include <ferry/base/task.hpp>
@@ -83,23 +84,6 @@ inline Entry run_task(TaskProgram::Main main) {
   return [main = std::move(main)](Process& process) { return std::make_unique<TaskProgram>(process, main); };
 }
 
-// Ends after that much virtual time.
-class Delay final : private Waiter {
- public:
-  explicit Delay(Duration duration) noexcept : duration_(duration) {}
-  ~Delay() { end(); }
-  bool await_ready() const noexcept { return false; }
-  bool await_suspend(std::coroutine_handle<> handle) {
-    begin(handle, Limits{.timeout = duration_});
-    return commit();
-  }
-  void await_resume() noexcept { end(); }
-
- private:
-  void give_up(errc) noexcept override { wake(); }
-  Duration duration_;
-};
-
 struct Board {
   struct Posted {
     Contact owner;
@@ -121,8 +105,7 @@ struct Board {
 // The posted reference, once it is there.
 inline Task<BufferRef> wait_for(Board& board, std::string name, Island& process) {
   while (!board.has(name)) {
-    Delay delay(10us);
-    co_await delay;
+    co_await sleep_for(10us);
   }
   co_return board.get(name, process);
 }

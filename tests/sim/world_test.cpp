@@ -21,8 +21,7 @@ Task<void> own_words(Island& island, Shared& shared) {
   RDMABuffer buffer = register_memory(island.node(), std::span(words));
   shared.board.post("words", island, buffer);
   while (shared.readers_left > 0) {
-    Delay delay(50us);
-    co_await delay;
+    co_await sleep_for(50us);
   }
 }
 
@@ -179,8 +178,7 @@ TEST(World, AnExceptionOfAnEntryFailsTheWorldWithItsText) {
 }
 
 Task<void> logs(Island& island) {
-  Delay delay(1500us);
-  co_await delay;
+  co_await sleep_for(1500us);
   island.process().log().write(LogLevel::warning, "half past");
 }
 

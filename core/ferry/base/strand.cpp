@@ -65,6 +65,10 @@ void Strand::collect() noexcept {
   }
 }
 
+void Strand::drop_steps(Job& job) noexcept {
+  static_cast<Runner&>(job).strand->discard();
+}
+
 void Strand::run_steps(Job& job) noexcept {
   Strand& self = *static_cast<Runner&>(job).strand;
   auto& step = detail::thread_step;

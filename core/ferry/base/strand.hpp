@@ -39,10 +39,11 @@ class Strand {
 
  private:
   static void run_steps(Job& job) noexcept;
+  static void drop_steps(Job& job) noexcept;
   void collect() noexcept;
 
   struct Runner : Job {
-    explicit Runner(Strand* owner) noexcept : Job(&Strand::run_steps), strand(owner) {}
+    explicit Runner(Strand* owner) noexcept : Job(&Strand::run_steps, &Strand::drop_steps), strand(owner) {}
     Strand* strand;
   };
 

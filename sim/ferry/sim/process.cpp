@@ -51,7 +51,7 @@ void Process::exit(int status, std::string last_words) noexcept {
 void Process::finish(Step& step) noexcept {
   Process& self = *static_cast<Own&>(step).process;
   self.end_program();
-  self.halt();
+  self.executor_.end();
   self.state_ = State::exited;
   self.ended(self.exit_);
 }
@@ -65,11 +65,15 @@ void Process::kill() noexcept {
     return;
   }
   Scheduler& scheduler = world_.scheduler();
+  if (scheduler.is_running(number_)) {
+    scheduler.call_after_step(number_, [this] { kill(); });
+    return;
+  }
   scheduler.record(StepKind::lifecycle, number_, 3);
   state_ = State::killed;
   scheduler.withdraw(begin_);
   scheduler.withdraw(finish_);
-  halt();
+  executor_.halt();
   if (SimTransport* transport = world_.fabric().transport_of(number_)) {
     transport->killed();
   }

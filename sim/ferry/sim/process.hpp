@@ -53,8 +53,11 @@ class Process {
   void exit(int status, std::string last_words = {}) noexcept;
 
   // Ends it now, as signal 9 does: nothing of it runs any more, its memory is gone for its peers, who notice after
-  // their failure-detection time. If the process itself is running a step, that step ends without effect on others.
+  // their failure-detection time. A process that is running a step, perhaps this one, dies at the end of it.
   void kill() noexcept;
+
+  // Of one that is not alive any more.
+  const ProcessExit& how_ended() const noexcept { return exit_; }
 
   // "worker (process 3): …", what it waits for.
   std::string describe_waits() const;
@@ -71,7 +74,6 @@ class Process {
   static void finish(Step& step) noexcept;
   static void follow_parent(Step& step) noexcept;
   void ended(const ProcessExit& exit) noexcept;
-  void halt() noexcept { executor_.halt(); }
   void end_program() noexcept { program_.reset(); }
 
   World& world_;

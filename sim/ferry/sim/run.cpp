@@ -1,13 +1,20 @@
 #include <ferry/sim/run.hpp>
 
+#include <utility>
+
 namespace ferry::sim::detail {
 
-Report run_world(const WorldOptions& options, std::vector<ActorClass> classes, NodeProgram::Main main) {
+Report run_world(const WorldOptions& options, std::vector<ActorClass> classes, const WorldMain& main) {
   World world(options);
-  world.start("root", node_entry(std::move(classes), std::move(main)));
+  const Process& root =
+      world.start("root", node_entry(std::move(classes), [&](Context& context) { return main(world, context); }));
   Report report;
   report.result = world.run();
-  report.status = report.result.outcome == Outcome::passed ? 0 : 1;
+  if (report.result.outcome == Outcome::passed) {
+    report.status = 0;
+  } else if (root.state() == Process::State::exited && root.how_ended().value != 0) {
+    report.status = root.how_ended().value;
+  }
   return report;
 }
 

@@ -4,11 +4,13 @@
 //   ferry::Task<int> { … });
 //
 // Returns when the root's task and all children have ended, or the world can go no further. Same seed, options and
-// binary: same hash. Everything runs on the calling thread.
+// binary: same hash. Everything runs on the calling thread. A callable that takes (sim::World&, Context&) can also let
+// things happen in its world: world.at(3s, …), world.processes()[2]->kill().
 #pragma once
 
 #include <concepts>
-#include <utility>
+#include <functional>
+#include <type_traits>
 #include <vector>
 
 #include <ferry/mesh/proc_mesh.hpp>
@@ -18,19 +20,27 @@
 namespace ferry::sim {
 
 struct Report {
-  int status = 1;  // what the root returned; 1 where it did not
+  int status = 1;  // what the root returned; 1 where it did not, or the world did not pass in another way
   WorldResult result{};
 };
 
 namespace detail {
-Report run_world(const WorldOptions& options, std::vector<ActorClass> classes, NodeProgram::Main main);
+using WorldMain = std::function<Task<int>(World&, Context&)>;
+Report run_world(const WorldOptions& options, std::vector<ActorClass> classes, const WorldMain& main);
 }  // namespace detail
 
-template <class... T, std::invocable<Context&> F>
+template <class... T, class F>
 requires std::same_as<std::invoke_result_t<F&, Context&>, Task<int>> Report run(const WorldOptions& options,
                                                                                 ActorList<T...> classes, F program) {
   return detail::run_world(options, classes.classes(),
-                           [&program](Context& context) -> Task<int> { return program(context); });
+                           [&program](World&, Context& context) -> Task<int> { return program(context); });
+}
+template <class... T, class F>
+requires std::same_as<std::invoke_result_t<F&, World&, Context&>, Task<int>> Report run(const WorldOptions& options,
+                                                                                        ActorList<T...> classes,
+                                                                                        F program) {
+  return detail::run_world(options, classes.classes(),
+                           [&program](World& world, Context& context) -> Task<int> { return program(world, context); });
 }
 
 }  // namespace ferry::sim

@@ -25,20 +25,25 @@ Scheduler::~Scheduler() {
 }
 
 Scheduler::End Scheduler::run(const Latch* latch) {
-  for (;;) {
-    if (latch != nullptr && latch->is_set()) {
-      return End::set;
+  const bool nested = depth_++ > 0;
+  const std::uint64_t budget = nested ? budget_ + kNestedSteps : budget_;
+  End end = End::set;
+  while (latch == nullptr || !latch->is_set()) {
+    if (stop_requested_ && !nested) {
+      end = End::asked;
+      break;
     }
-    if (stop_requested_) {
-      return End::asked;
-    }
-    if (steps_ >= budget_) {
-      return End::budget;
+    if (steps_ >= budget) {
+      end = End::budget;
+      break;
     }
     if (!step_once()) {
-      return End::nothing;
+      end = End::nothing;
+      break;
     }
   }
+  --depth_;
+  return end;
 }
 
 std::uint64_t Scheduler::choose(ChoiceKind kind, std::uint64_t n) noexcept {
@@ -112,13 +117,16 @@ void Scheduler::cancel_timer(Timer& timer) noexcept {
   }
 }
 
-void Scheduler::drop(ProcessNumber process) noexcept {
-  std::erase_if(ready_, [process](const Ready& ready) {
+std::vector<Job*> Scheduler::drop(ProcessNumber process) noexcept {
+  std::vector<Job*> jobs;
+  std::erase_if(ready_, [process, &jobs](const Ready& ready) {
     if (ready.process != process || ready.what == What::step) {
       return false;
     }
     if (ready.what == What::timer) {
       static_cast<Timer*>(ready.thing)->started = false;
+    } else {
+      jobs.push_back(static_cast<Job*>(ready.thing));
     }
     return true;
   });
@@ -128,6 +136,15 @@ void Scheduler::drop(ProcessNumber process) noexcept {
       cancel_timer(timer);
     }
   }
+  return jobs;
+}
+
+bool Scheduler::is_running(ProcessNumber process) const noexcept {
+  return std::find(running_.begin(), running_.end(), process) != running_.end();
+}
+
+void Scheduler::call_after_step(ProcessNumber process, std::function<void()> function) {
+  after_step_.emplace_back(process, std::move(function));
 }
 
 void Scheduler::record(StepKind kind, ProcessNumber process, std::uint64_t number) noexcept {
@@ -227,6 +244,21 @@ std::size_t Scheduler::pick() noexcept {
 }
 
 void Scheduler::run_ready(const Ready& ready) noexcept {
+  running_.push_back(ready.process);
+  run_thing(ready);
+  running_.pop_back();
+  for (std::size_t index = 0; index < after_step_.size();) {
+    if (is_running(after_step_[index].first)) {
+      ++index;
+      continue;
+    }
+    const auto function = std::move(after_step_[index].second);
+    after_step_.erase(after_step_.begin() + static_cast<std::ptrdiff_t>(index));
+    function();
+  }
+}
+
+void Scheduler::run_thing(const Ready& ready) noexcept {
   switch (ready.what) {
     case What::job:
       record(StepKind::job, ready.process, 0);

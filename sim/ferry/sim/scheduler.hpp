@@ -8,6 +8,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <boost/intrusive/set.hpp>
@@ -22,6 +24,7 @@ namespace ferry::sim {
 class Scheduler {
  public:
   static constexpr std::uint64_t kPatience = 10'000;  // steps without a move of time while something waits for one
+  static constexpr std::uint64_t kNestedSteps = 1'000'000;  // beyond the budget, for a process that blocks to end that
 
   enum class End : std::uint8_t {
     set,      // the latch was
@@ -36,7 +39,7 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Runs steps until the latch is set (null: there is none) or one of the other ends. May be nested: a process that
-  // blocks runs the rest of its world.
+  // blocks runs the rest of its world; a request to stop then waits until it no longer does.
   End run(const Latch* latch);
   void request_stop() noexcept { stop_requested_ = true; }
 
@@ -55,8 +58,12 @@ class Scheduler {
   void start_timer(ProcessNumber process, Timer& timer, TimePoint due) noexcept;
   void cancel_timer(Timer& timer) noexcept;
 
-  // Drops every job and timer of a process without running it.
-  void drop(ProcessNumber process) noexcept;
+  // Drops every job and timer of a process without running it; the jobs.
+  std::vector<Job*> drop(ProcessNumber process) noexcept;
+
+  // True while a step of the process is on the stack. call_after_step: `function` is called once none is.
+  bool is_running(ProcessNumber process) const noexcept;
+  void call_after_step(ProcessNumber process, std::function<void()> function);
 
   // Something happened as a part of the present step: counts as a step of its own.
   void record(StepKind kind, ProcessNumber process, std::uint64_t number) noexcept;
@@ -107,6 +114,7 @@ class Scheduler {
   void make_ready(Timer& timer) noexcept;
   std::size_t pick() noexcept;
   void run_ready(const Ready& ready) noexcept;
+  void run_thing(const Ready& ready) noexcept;
   void forget_ready(const void* thing) noexcept;
 
   ChoiceSource& choices_;
@@ -120,6 +128,9 @@ class Scheduler {
   Timers timers_;
   RollingHash hash_;
   RollingHash data_;
+  std::vector<ProcessNumber> running_;  // whose steps are on the stack, the innermost last
+  std::vector<std::pair<ProcessNumber, std::function<void()>>> after_step_;
+  unsigned depth_ = 0;  // of run()
   bool stop_requested_ = false;
   bool closed_ = false;
 };

@@ -8,13 +8,31 @@ SimExecutor::SimExecutor(Scheduler& scheduler, ProcessNumber process, CannotWait
     : Executor(1), scheduler_(scheduler), process_(process), cannot_wait_(std::move(cannot_wait)) {}
 
 void SimExecutor::halt() noexcept {
+  if (!std::exchange(halted_, true)) {
+    dropped_ = scheduler_.drop(process_);
+  }
+}
+
+void SimExecutor::bury() noexcept {
+  buried_ = true;
+  for (Job* job : std::exchange(dropped_, {})) {
+    job->discard();
+  }
+}
+
+void SimExecutor::end() noexcept {
   halted_ = true;
+  buried_ = true;
   scheduler_.drop(process_);
 }
 
 void SimExecutor::post(Job& job) noexcept {
   if (!halted_) {
     scheduler_.post(process_, job);
+  } else if (buried_) {
+    job.discard();
+  } else {
+    dropped_.push_back(&job);
   }
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <functional>
-#include <string>
+#include <vector>
 
 #include <ferry/base/executor.hpp>
 #include <ferry/sim/scheduler.hpp>
@@ -20,8 +20,12 @@ class SimExecutor final : public Executor {
 
   SimExecutor(Scheduler& scheduler, ProcessNumber process, CannotWait cannot_wait);
 
-  // The process was killed or has exited: drops its jobs and timers, and those to come.
+  // The process was killed, or the world is given up: its jobs and timers, and those to come, do not run. The jobs are
+  // kept until bury(), which discards them: they may own memory.
   void halt() noexcept;
+  void bury() noexcept;
+  // The process has exited: nothing of it is left but what it forgot.
+  void end() noexcept;
 
   void post(Job& job) noexcept override;
   void offload(Job& job) noexcept override;
@@ -35,6 +39,8 @@ class SimExecutor final : public Executor {
   Scheduler& scheduler_;
   const ProcessNumber process_;
   CannotWait cannot_wait_;
+  std::vector<Job*> dropped_;
+  bool buried_ = false;
 };
 
 }  // namespace ferry::sim

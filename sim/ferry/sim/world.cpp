@@ -59,7 +59,10 @@ World::World(const WorldOptions& options)
 World::~World() {
   scheduler_.close();
   for (const auto& process : processes_) {
-    process->halt();
+    process->executor().halt();
+  }
+  for (const auto& process : processes_) {
+    process->executor().bury();
   }
   for (auto process = processes_.rbegin(); process != processes_.rend(); ++process) {
     (*process)->end_program();
