@@ -236,6 +236,8 @@ class Call : public Operation {
   }
   bool was_inline() const { return inline_; }
 
+  std::vector<std::byte> kept;
+
  private:
   void completed() {
     const std::lock_guard lock(mutex_);
@@ -259,6 +261,15 @@ inline std::unique_ptr<Call> read(Peer& peer, const RemoteRegion& region, std::s
 inline std::unique_ptr<Call> write(Peer& peer, const RemoteRegion& region, std::span<const std::byte> local,
                                    std::uint64_t offset = 0, Completion completion = Completion::delivered) {
   auto call = Call::make(OperationKind::write, region, local, offset);
+  call->completion = completion;
+  call->start(peer);
+  return call;
+}
+// Of bytes that the call keeps.
+inline std::unique_ptr<Call> write(Peer& peer, const RemoteRegion& region, std::vector<std::byte>&& local,
+                                   std::uint64_t offset = 0, Completion completion = Completion::delivered) {
+  auto call = Call::make(OperationKind::write, region, local, offset);
+  call->kept = std::move(local);
   call->completion = completion;
   call->start(peer);
   return call;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -40,10 +41,18 @@ class SendBuffer {
   std::byte* append(std::size_t count) noexcept {
     std::byte* at = memory_.get() + end_;
     end_ += count;
+    appended_ += count;
     return at;
   }
   // Takes back the last `count` bytes, which nobody has sent.
-  void retract(std::size_t count) noexcept { end_ -= count; }
+  void retract(std::size_t count) noexcept {
+    end_ -= count;
+    appended_ -= count;
+  }
+
+  // Bytes ever appended, and of these how many are no longer here.
+  std::uint64_t appended() const noexcept { return appended_; }
+  std::uint64_t sent() const noexcept { return appended_ - size(); }
 
   wire::ByteView pending() const noexcept { return {memory_.get() + begin_, end_ - begin_}; }
 
@@ -64,6 +73,7 @@ class SendBuffer {
   detail::Pages memory_ = detail::make_pages(kCapacity);
   std::size_t begin_ = 0;
   std::size_t end_ = 0;  // a multiple of eight
+  std::uint64_t appended_ = 0;
 };
 
 class ReceiveBuffer {

@@ -49,6 +49,13 @@ class TcpConnection final : public Connection, private ChannelEnd, private Diale
     bool armed = false;
   };
 
+  struct RedialTimer : Timer {
+    explicit RedialTimer(TcpConnection& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<RedialTimer&>(timer).connection.redial(); }),
+          connection(owner) {}
+    TcpConnection& connection;
+  };
+
   // This thread is calling back, or about to.
   class Calling {
    public:
@@ -74,12 +81,15 @@ class TcpConnection final : public Connection, private ChannelEnd, private Diale
   Taken take_frame(wire::ByteView bytes, std::size_t& count, Failure& why);
   Taken take_message(wire::ByteView bytes, std::size_t& count);
 
-  // Control.
+  // connection_dial.cpp
   void dial_next() noexcept;
+  void redial() noexcept;
   std::shared_ptr<Dialer> make_dialer(const std::string& text, DialFailure& failure);
   void give_up_dialing(const Failure* reason, PeerState state) noexcept;
   void note_failure(const DialFailure& failure);
   void open_channel(Socket socket, const std::string& where, const Welcome& welcome) noexcept;
+
+  // connection_control.cpp
   bool is_calling_here() const noexcept;
   void wait_for_callers(std::unique_lock<std::mutex>& lock) noexcept;
   void wait_while_ending(std::unique_lock<std::mutex>& lock) noexcept;
@@ -115,6 +125,8 @@ class TcpConnection final : public Connection, private ChannelEnd, private Diale
   TimePoint dial_until_{};
   std::string dial_failures_;
   bool all_refused_ = true;
+  int redials_ = 0;
+  RedialTimer redial_;
   std::uint64_t last_channel_ = 0;  // its number
   std::string where_;               // of the last channel
 };

@@ -26,7 +26,7 @@ std::shared_ptr<Dialer> Dialer::create(DialerEvents& events, const Channel::Cont
   socket->tune();
   const int error = socket->connect(address);
   if (error != 0 && error != EINPROGRESS) {
-    failure = {cannot_connect(to_string(endpoint_of(address)), error), error == ECONNREFUSED};
+    failure = {.why = cannot_connect(to_string(endpoint_of(address)), error), .refused = error == ECONNREFUSED};
     return nullptr;
   }
   return std::make_shared<Dialer>(events, context, address, std::move(*socket), std::move(handshake));
@@ -75,7 +75,7 @@ bool Dialer::poll() noexcept {
   if (connecting_) {
     const int error = socket_.connect_outcome();
     if (error != 0 && error != EINPROGRESS) {
-      fail({cannot_connect(where_, error), error == ECONNREFUSED});
+      fail({.why = cannot_connect(where_, error), .refused = error == ECONNREFUSED});
       return true;
     }
     connecting_ = error == EINPROGRESS;
@@ -86,14 +86,14 @@ bool Dialer::poll() noexcept {
   }
   if (expired_.load(std::memory_order_acquire)) {
     const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(limit_).count();
-    fail({Failure(errc::timed_out,
-                  connecting_ ? fmt::format("{}: nothing answers within {} ms; the host is down, or a firewall drops "
-                                            "what is sent there",
-                                            where_, limit)
-                              : fmt::format("{}: the connection was taken, but no handshake came within {} ms; the "
-                                            "process there is stopped, or not of ferry",
-                                            where_, limit)),
-          false});
+    fail({.why = Failure(errc::timed_out,
+                         connecting_
+                             ? fmt::format("{}: nothing answers within {} ms; the host is down, or a firewall drops "
+                                           "what is sent there",
+                                           where_, limit)
+                             : fmt::format("{}: the connection was taken, but no handshake came within {} ms; the "
+                                           "process there is stopped, or not of ferry",
+                                           where_, limit))});
     return true;
   }
   return worked;
@@ -107,7 +107,7 @@ bool Dialer::converse() {
     if (!out.empty()) {
       const Socket::Moved moved = socket_.send(out);
       if (moved.error != 0 && moved.error != EAGAIN) {
-        fail({cannot_connect(where_, moved.error), false});
+        fail({.why = cannot_connect(where_, moved.error), .interrupted = true});
         return true;
       }
       drop_front(out, moved.count);
@@ -119,17 +119,17 @@ bool Dialer::converse() {
       if (moved.error == EAGAIN) {
         return worked;
       }
-      fail({Failure(errc::peer_unreachable,
-                    fmt::format("{}: it ended the connection during the handshake{}{}", where_,
-                                moved.error == 0 ? "" : ": ", moved.error == 0 ? "" : error_text(moved.error))),
-            false});
+      fail({.why = Failure(errc::peer_unreachable,
+                           fmt::format("{}: it ended the connection during the handshake{}{}", where_,
+                                       moved.error == 0 ? "" : ": ", moved.error == 0 ? "" : error_text(moved.error))),
+            .interrupted = true});
       return true;
     }
     worked = true;
     const auto done = handshake_.feed(wire::ByteView(bytes).first(moved.count));
     if (!done) {
-      fail({Failure(done.error().code(), fmt::format("{}: {}", where_, done.error().detail())), false,
-            handshake_.met_successor()});
+      fail({.why = Failure(done.error().code(), fmt::format("{}: {}", where_, done.error().detail())),
+            .other_incarnation = handshake_.met_successor()});
       return true;
     }
     if (*done) {

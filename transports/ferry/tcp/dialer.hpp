@@ -19,6 +19,7 @@ class Dialer;
 struct DialFailure {
   Failure why;
   bool refused = false;            // nobody listens there
+  bool interrupted = false;        // cut during the handshake; another attempt may succeed
   bool other_incarnation = false;  // another life of the process answers
 };
 

@@ -81,20 +81,22 @@ struct Pending {
   Place place = Place::none;
   Place gate = Place::none;  // what the SequenceGate counts it as
   bool posted_any = false;
+  bool sent_before = false;   // an atomic, on an earlier channel
   bool executed_any = false;  // the owner said so of a request
   bool cancelled = false;
   bool abandoned = false;
   std::uint32_t unanswered = 0;  // requests
   Operation* operation = nullptr;
-  std::uint64_t order = 0;     // of start
-  std::uint64_t sequence = 0;  // 0: none
-  std::uint64_t number = 0;    // of an atomic, once posted
-  std::uint64_t covers = 0;    // of a flush: transmitted requests before it
-  Cursor post;                 // the next piece to ask for
-  Cursor receive;              // where the next answer's bytes go
-  Failure failure{};           // the first refusal
-  Failure why{};               // of the cancellation
-  TimePoint silent_by{};       // a cancelled one's answer is waited for until then
+  std::uint64_t order = 0;      // of start
+  std::uint64_t sequence = 0;   // 0: none
+  std::uint64_t number = 0;     // of an atomic, once posted
+  std::uint64_t posted_at = 0;  // bytes of the channel before its first request
+  std::uint64_t covers = 0;     // of a flush: transmitted requests before it
+  Cursor post;                  // the next piece to ask for
+  Cursor receive;               // where the next answer's bytes go
+  Failure failure{};            // the first refusal
+  Failure why{};                // of the cancellation
+  TimePoint silent_by{};        // a cancelled one's answer is waited for until then
   boost::intrusive::list_member_hook<> hook;
 };
 

@@ -48,8 +48,9 @@ class Requests {
   void release(Pending& pending) noexcept { pool_.release(pending); }
   Pending* find(std::uint64_t id) noexcept { return pool_.find(id); }
 
-  // The channel has ended: gives back what may be started again, ends what may have been executed, keeps atomics.
-  void on_channel_lost(const Failure& why, std::vector<Operation*>& again);
+  // The channel has ended after `sent` bytes had been given to the socket: gives back what may be started again, ends
+  // what may have been executed, keeps atomics.
+  void on_channel_lost(const Failure& why, std::uint64_t sent, std::vector<Operation*>& again);
   // There is a channel: atomics that were kept go first. Owner's session: a change means that it has forgotten them.
   void on_channel_open(std::uint64_t session);
   bool has_kept() const noexcept { return kept_ > 0; }
@@ -84,7 +85,7 @@ class Requests {
   void unlist(Pending& pending) noexcept;
   void end(Pending& pending, const Failure& failure);
   void end_rest_of_sequence(std::uint64_t id);
-  void lose(Pending& pending, const Failure& why, std::vector<Operation*>& again);
+  void lose(Pending& pending, const Failure& why, std::uint64_t sent, std::vector<Operation*>& again);
   Failure outcome(Pending& pending);
   static Effect effect_so_far(const Pending& pending) noexcept;
 

@@ -133,7 +133,7 @@ void Requests::withdraw(Pending& pending) noexcept {
   unlist(pending);
 }
 
-void Requests::on_channel_lost(const Failure& why, std::vector<Operation*>& again) {
+void Requests::on_channel_lost(const Failure& why, std::uint64_t sent, std::vector<Operation*>& again) {
   reading_ = nullptr;
   window_bytes_ = 0;
   window_requests_ = 0;
@@ -141,7 +141,7 @@ void Requests::on_channel_lost(const Failure& why, std::vector<Operation*>& agai
   confirmed_ = transmitted_;
   for (Pending* pending : pool_.all()) {
     if (pending->place != Pending::Place::done) {
-      lose(*pending, why, again);
+      lose(*pending, why, sent, again);
     }
   }
   cancelled_.clear();
@@ -149,28 +149,30 @@ void Requests::on_channel_lost(const Failure& why, std::vector<Operation*>& agai
   forget_notices_.clear();
 }
 
-void Requests::lose(Pending& pending, const Failure& why, std::vector<Operation*>& again) {
+void Requests::lose(Pending& pending, const Failure& why, std::uint64_t sent, std::vector<Operation*>& again) {
   Operation& operation = *pending.operation;
-  const bool may_have_changed = pending.posted_any && changes_memory(operation);
+  const bool was_sent = pending.sent_before || (pending.posted_any && pending.posted_at < sent);
+  const bool may_have_changed = was_sent && changes_memory(operation);
   if (pending.cancelled) {
     end(pending, pending.why.with_effect(may_have_changed ? Effect::unknown : Effect::none));
   } else if (pending.sequence != 0) {
-    end(pending, may_have_changed ? unknown_outcome(why) : pending.posted_any ? why : not_executed(why));
-  } else if (!may_have_changed && pending.posted_any && why.code() == errc::malformed) {
-    end(pending, why);  // the same question would get the same answer
-  } else if (!may_have_changed) {
-    unlist(pending);
-    pool_.release(pending);
-    again.push_back(&operation);
-  } else if (is_atomic(operation.kind)) {
+    end(pending, may_have_changed ? unknown_outcome(why) : was_sent ? why : not_executed(why));
+  } else if (may_have_changed && !is_atomic(operation.kind)) {
+    end(pending, unknown_outcome(why));
+  } else if (may_have_changed) {
     if (pending.place != Pending::Place::kept) {
       unlist(pending);
       pending.place = Pending::Place::kept;
+      pending.sent_before = true;
       pending.unanswered = 0;
       ++kept_;
     }
+  } else if (was_sent && why.code() == errc::malformed) {
+    end(pending, why);  // the same question would get the same answer
   } else {
-    end(pending, unknown_outcome(why));
+    unlist(pending);
+    pool_.release(pending);
+    again.push_back(&operation);
   }
 }
 

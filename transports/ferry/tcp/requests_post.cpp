@@ -140,6 +140,9 @@ bool Requests::post_bulk(SendBuffer& out) noexcept {
 }
 
 bool Requests::post(Pending& pending, SendBuffer& out) noexcept {
+  if (!pending.posted_any) {
+    pending.posted_at = out.appended();
+  }
   switch (pending.operation->kind) {
     case OperationKind::read:
     case OperationKind::write:
