@@ -317,7 +317,7 @@ void ActorRuntime::retire(ActorCell* cell) noexcept {
   }
 }
 
-void ActorRuntime::delete_retired() noexcept {
+bool ActorRuntime::delete_retired() noexcept {
   std::vector<ActorCell*> cells;
   {
     const std::lock_guard lock(retired_mutex_);
@@ -327,6 +327,7 @@ void ActorRuntime::delete_retired() noexcept {
     delete cell;
     one_less();
   }
+  return !cells.empty();
 }
 
 Task<void> ActorRuntime::stop_all() {
@@ -352,7 +353,9 @@ void ActorRuntime::drop_everything(std::vector<std::shared_ptr<ActorCell>> cells
     cell->strand().discard();
   }
   cells.clear();
-  delete_retired();
+  while (delete_retired()) {  // what a cell's tasks held retires with it
+  }
+  one_less();
 }
 
 void ActorRuntime::shut_down() noexcept {

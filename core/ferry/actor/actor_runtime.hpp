@@ -108,7 +108,7 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   std::unordered_map<WindowKey, std::unique_ptr<Window>, WindowHash> windows_;
 
   void retire(ActorCell* cell) noexcept;
-  void delete_retired() noexcept;
+  bool delete_retired() noexcept;  // false: there were none
   void drop_everything(std::vector<std::shared_ptr<ActorCell>> cells) noexcept;
 
   // Deletes retired cells from a job of the executor: never on a cell's own strand.

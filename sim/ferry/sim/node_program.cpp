@@ -15,17 +15,15 @@ NodeProgram::NodeProgram(Process& process, std::vector<ActorClass> classes, Main
                               std::move(classes),
                               [&process] { return process.world().random(Purpose::identity).next(); }}),
       context_(stack_),
-      strand_(process.executor(), &stack_.core()),
-      root_(strand_, run(), &NodeProgram::done, this) {
+      strand_(process.executor(), &stack_.core()) {
   process.add_transport(stack_.core());
   stack_.start().value();
-  root_.post();
+  root_.emplace(strand_, run(), &NodeProgram::done, this);
+  root_->post();
 }
 
 NodeProgram::~NodeProgram() {
-  if (process_.executor().halted()) {
-    strand_.discard();
-  }
+  root_.reset();  // its frames refer to actors
   stack_.shut_down();
 }
 

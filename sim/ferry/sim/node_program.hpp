@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,7 @@ class NodeProgram final : public Program {
   NodeStack stack_;
   Context context_;
   Strand strand_;
-  detail::RootTask<int> root_;
+  std::optional<detail::RootTask<int>> root_;
 };
 
 // An Entry that makes NodePrograms: a process that the world starts runs `main`, one that a process spawned serves it.
