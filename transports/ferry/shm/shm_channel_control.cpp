@@ -284,8 +284,10 @@ void ShmChannel::break_off(const Failure& why) noexcept {
   if (ended_.load(std::memory_order_acquire)) {
     return;
   }
-  node_.core.log().write(LogLevel::warning, fmt::format("shm: closed the channel to {}: {}",
-                                                        connection_.peer().describe(), why.to_text()));
+  if (why.code() != errc::shut_down) {
+    node_.core.log().write(LogLevel::warning, fmt::format("shm: closed the channel to {}: {}",
+                                                          connection_.peer().describe(), why.to_text()));
+  }
   ControlPacket close;
   close.why = why;
   send_packet(close);

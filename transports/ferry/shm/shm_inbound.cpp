@@ -89,7 +89,8 @@ void ShmInbound::let_go() noexcept {
 }
 
 void ShmInbound::break_off(const Failure& why) noexcept {
-  if (state_ != State::closing && state_ != State::gone) {
+  // The end of this node is nothing that anybody must act on.
+  if (state_ != State::closing && state_ != State::gone && why.code() != errc::shut_down) {
     node_.core.log().write(LogLevel::warning, fmt::format("shm: closed the channel of {}: {}", who(), why.to_text()));
   }
   const bool was_shown = state_ == State::open || state_ == State::closing;
