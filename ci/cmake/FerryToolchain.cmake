@@ -55,7 +55,7 @@ if(FERRY_WARNINGS)
     -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Strings joined by operator+ trip it wrongly in g++ 12 (GCC bug 105651).
-    list(APPEND ferry_warnings -Wduplicated-cond -Wlogical-op -Wno-restrict -Wno-stringop-overread -Wno-stringop-overflow)
+    list(APPEND ferry_warnings -Wduplicated-cond -Wlogical-op -Wno-restrict)
     if(FERRY_SANITIZER)
       # The sanitizers' own code sets it off.
       list(APPEND ferry_warnings -Wno-maybe-uninitialized)

@@ -55,6 +55,7 @@ class [[nodiscard]] Sleep final : private Waiter {
   std::atomic<bool> given_up_{false};
 };
 
+// lint: allow(sleep) this is the delay on the Executor
 inline Sleep sleep_for(Duration duration) noexcept {
   return Sleep(duration);
 }

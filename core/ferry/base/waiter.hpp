@@ -44,8 +44,8 @@ class Waiter : private Job, private Timer {
   // Registers with the current scope and the limits. Throws Error (invalid_argument) outside a task.
   // check_interval: how often has_progressed() is asked; zero for never.
   void begin(std::coroutine_handle<> handle, const Limits& limits, Duration check_interval = Duration::zero());
-  // begin() in two halves, for an await that must know its deadline() before it starts what it waits for: bind() sets the
-  // deadline, watch() arms timer and stop tokens. give_up() is not called before watch().
+  // begin() in two halves, for an await that must know its deadline() before it starts what it waits for: bind() sets
+  // the deadline, watch() arms timer and stop tokens. give_up() is not called before watch().
   void bind(std::coroutine_handle<> handle, const Limits& limits);
   void watch(const Limits& limits, Duration check_interval = Duration::zero());
   // True: suspended, wake() resumes. False: already woken.
