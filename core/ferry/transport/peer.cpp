@@ -226,6 +226,9 @@ void Peer::fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, P
 void Peer::on_open(Connection& connection) noexcept {
   {
     const std::lock_guard lock(mutex_);
+    if (state_ == State::gone) {
+      return;  // declared while the channel opened; its close() follows
+    }
     FERRY_CHECK(state_ == State::opening);
     state_ = State::open;
     was_open_ = true;
