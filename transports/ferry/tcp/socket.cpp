@@ -145,6 +145,8 @@ SocketAddress Socket::remote() const noexcept {
 
 void Socket::close() noexcept {
   if (descriptor_ >= 0) {
+    // Ends it also where others hold the descriptor for a while: a thread that waits on it, a forked child.
+    ::shutdown(descriptor_, SHUT_RDWR);
     ::close(std::exchange(descriptor_, -1));
   }
 }
