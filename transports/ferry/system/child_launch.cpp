@@ -244,10 +244,12 @@ Result<Launched> launch(const SpawnRequest& request, const sigset_t& mask) {
   }
   Launched launched;
   launched.pid = pid;
-  launched.pidfd = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   launched.stderr_pipe = std::move(output->read);
   launched.death_pipe = std::move(death->write);
-  if (!launched.pidfd || ::fcntl(launched.stderr_pipe.get(), F_SETFL, O_NONBLOCK) != 0) {
+  launched.pidfd = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  // No such process: it has ended, and the system has dropped it because this process ignores SIGCHLD.
+  const bool watched = launched.pidfd || errno == ESRCH;
+  if (!watched || ::fcntl(launched.stderr_pipe.get(), F_SETFL, O_NONBLOCK) != 0) {
     const int error = errno;
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);

@@ -16,7 +16,7 @@ namespace ferry::system {
 
 struct Launched {
   pid_t pid = -1;
-  FileDescriptor pidfd;
+  FileDescriptor pidfd;        // none: it has ended already and its status is lost
   FileDescriptor stderr_pipe;  // what the child writes to stderr; non-blocking
   FileDescriptor death_pipe;   // kept open as long as the child shall live
 };

@@ -167,13 +167,18 @@ void ChildWatcher::serve_orders() {
   }
   for (Order* order : orders) {
     auto launched = launch(order->request, mask_);
+    std::shared_ptr<WatchedChild> child;
     if (launched) {
-      order->child = std::make_shared<WatchedChild>(std::move(*launched), order->events);
-      children_.push_back(order->child);
+      child = std::make_shared<WatchedChild>(std::move(*launched), order->events);
+      children_.push_back(child);
+      order->child = child;
     } else {
       order->failure = launched.error();
     }
     order->done.set();
+    if (child != nullptr && !child->pidfd_) {
+      reap(*child);
+    }
   }
 }
 

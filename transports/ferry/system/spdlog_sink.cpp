@@ -1,5 +1,6 @@
 #include <ferry/system/spdlog_sink.hpp>
 
+#include <algorithm>
 #include <exception>
 
 #include <spdlog/logger.h>
@@ -22,6 +23,11 @@ spdlog::level::level_enum level_of(LogLevel level) noexcept {
   return spdlog::level::info;
 }
 
+// A line may quote what a peer sent: it must neither begin lines of its own nor steer a terminal.
+bool is_control(char character) noexcept {
+  return static_cast<unsigned char>(character) < ' ' || character == '\x7f';
+}
+
 }  // namespace
 
 SpdlogSink::SpdlogSink(const std::string& name)
@@ -34,7 +40,13 @@ SpdlogSink::~SpdlogSink() = default;
 
 void SpdlogSink::write(LogLevel level, std::string_view line) noexcept {
   try {
-    logger_->log(level_of(level), spdlog::string_view_t(line.data(), line.size()));
+    if (std::any_of(line.begin(), line.end(), is_control)) {
+      std::string printable(line);
+      std::replace_if(printable.begin(), printable.end(), is_control, '?');
+      logger_->log(level_of(level), printable);
+    } else {
+      logger_->log(level_of(level), spdlog::string_view_t(line.data(), line.size()));
+    }
   } catch (const std::exception&) {
     // A line that cannot be written is lost; nothing else may suffer from it.
   }

@@ -1,6 +1,6 @@
-// SpdlogSink: ferry's log lines on stderr through spdlog: time, process, level, text.
+// SpdlogSink: ferry's log lines on stderr through spdlog: time, process, level, text. Debug lines are left out.
 //
-// Owner: the composer. Any thread.
+// An event is one line: control characters in it are shown as question marks. Owner: the composer. Any thread.
 #pragma once
 
 #include <memory>

@@ -26,8 +26,8 @@ bool StderrRelay::read(std::string& lines) {
     const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
     total += text.size();
     last_words_.append(text);
-    if (last_words_.size() > 2 * kLastWords) {
-      last_words_.erase(0, last_words_.size() - kLastWords);
+    if (last_words_.size() > 3 * kLastWords) {  // more than is told, as white space at the end does not count
+      last_words_.erase(0, last_words_.size() - 2 * kLastWords);
     }
     unfinished_.append(text);
     // A carriage return ends a line too: programs redraw their progress with it.
