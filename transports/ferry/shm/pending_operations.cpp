@@ -43,9 +43,25 @@ PendingOperations::List::iterator PendingOperations::find(const Operation& opera
                       [&](const Pending& pending) { return pending.operation == &operation; });
 }
 
-void PendingOperations::cancel(Operation& operation, const Failure& why) {
+// What is being handed back is neither here nor at the Peer.
+void PendingOperations::await_hand_back(std::unique_lock<std::mutex>& lock) {
+  if (ended_ && ender_ != std::this_thread::get_id()) {
+    handed_back_changed_.wait(lock, [this] { return handed_back_; });
+  }
+}
+
+void PendingOperations::handed_back() {
   {
     const std::lock_guard lock(mutex_);
+    handed_back_ = true;
+  }
+  handed_back_changed_.notify_all();
+}
+
+void PendingOperations::cancel(Operation& operation, const Failure& why) {
+  {
+    std::unique_lock lock(mutex_);
+    await_hand_back(lock);
     const auto at = find(operation);
     if (at == pending_.end() || at->cancelled || at->abandoned) {
       return;
@@ -70,6 +86,7 @@ void PendingOperations::cancel(Operation& operation, const Failure& why) {
 
 bool PendingOperations::abandon(Operation& operation) {
   std::unique_lock lock(mutex_);
+  await_hand_back(lock);
   const auto at = find(operation);
   if (at == pending_.end()) {
     return std::erase_if(finished_, [&](const Ended& ended) { return ended.operation == &operation; }) > 0;
@@ -272,6 +289,7 @@ std::vector<Operation*> PendingOperations::end(const Failure& lost, bool give_up
   if (std::exchange(ended_, true)) {
     return again;
   }
+  ender_ = std::this_thread::get_id();
   grace_.cancel();
   static_cast<void>(collect());
   for (auto at = pending_.begin(); at != pending_.end();) {

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <array>
+#include <condition_variable>
 #include <deque>
 #include <list>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <ferry/shm/alarm.hpp>
@@ -54,8 +56,9 @@ class PendingOperations {
   // Takes an operation that has come to `after` (notify, unmapped or commands). False: the channel has ended.
   bool add(Operation& operation, Step after, const CopyCursor& cursor);
 
+  // See Connection. Both wait between end() and handed_back().
   void cancel(Operation& operation, const Failure& why);
-  bool abandon(Operation& operation);  // see Connection::abandon
+  bool abandon(Operation& operation);
 
   // --- For the polling thread.
   bool has_work();
@@ -79,6 +82,8 @@ class PendingOperations {
   // The channel has ended. Completes what may have taken effect, with `lost`; the rest is handed back for another try,
   // or, with give_up, completed with `lost` too.
   std::vector<Operation*> end(const Failure& lost, bool give_up);
+  // Those are now where a cancel finds them.
+  void handed_back();
 
   // Completes what has ended.
   void deliver();
@@ -114,6 +119,7 @@ class PendingOperations {
   };
 
   // All under the lock.
+  void await_hand_back(std::unique_lock<std::mutex>& lock);
   List::iterator find(const Operation& operation);
   void submit_waiting();
   bool submit_next(Pending& pending);
@@ -141,6 +147,9 @@ class PendingOperations {
   std::deque<Ended> finished_;
   std::vector<Wanted> wanted_;  // asked for, no answer yet
   bool ended_ = false;
+  bool handed_back_ = false;
+  std::thread::id ender_{};
+  std::condition_variable handed_back_changed_;
   bool any_wanted_ = false;
   bool not_silenced_ = false;
   std::atomic<bool> submitted_{false};

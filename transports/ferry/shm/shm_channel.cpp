@@ -40,13 +40,13 @@ bool ShmChannel::send(wire::Bytes&& message) noexcept {
 }
 
 void ShmChannel::cancel(Operation& operation, const Failure& why) noexcept {
-  if (open_.load(std::memory_order_acquire)) {
+  if (was_open_.load(std::memory_order_acquire)) {
     shared_->pending.cancel(operation, why);
   }
 }
 
 bool ShmChannel::abandon(Operation& operation) noexcept {
-  return open_.load(std::memory_order_acquire) && shared_->pending.abandon(operation);
+  return was_open_.load(std::memory_order_acquire) && shared_->pending.abandon(operation);
 }
 
 std::string ShmChannel::describe() const {
@@ -217,6 +217,7 @@ void ShmChannel::finish(const Failure& why, PeerState state) noexcept {
     for (Operation* again : shared_->pending.end(unknown, false)) {
       events.redrive(*again);
     }
+    shared_->pending.handed_back();
     shared_->pending.deliver();
   }
   connection_.forget(*this);
@@ -240,6 +241,7 @@ void ShmChannel::close(const Failure& why) noexcept {
   close_down();
   if (shared_ != nullptr) {
     shared_->pending.end(why, true);
+    shared_->pending.handed_back();
     shared_->pending.deliver();
   }
   connection_.forget(*this);

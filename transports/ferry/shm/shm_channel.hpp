@@ -34,6 +34,11 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
   // The same with a Reading of its own, for the polling thread.
   Step step(Operation& operation, CopyCursor& cursor) noexcept override;
 
+  // As step_inside(), for the whole of a short range or for one atomic, if nothing stands against it. False: nothing
+  // was done.
+  bool try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept;
+  bool try_atomic(const OperationRequest& request, std::uint64_t& old) noexcept;
+
   // Goes on with an operation that has come to `after`.
   Started start_pending(Operation& operation, Step after, const CopyCursor& cursor) noexcept;
   // What to say about an operation that met no channel: not_open if nothing has happened.
@@ -79,6 +84,7 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
   };
 
   // Data path.
+  std::byte* find_in_place(OperationKind kind, const RemoteRegion& region) noexcept;
   Step copy(Operation& operation, CopyCursor& cursor, std::byte* base) noexcept;
   Step read_foreign(Operation& operation, CopyCursor& cursor, std::uint64_t base) noexcept;
   Step refuse(Operation& operation, errc code, const char* why) const noexcept;
@@ -119,6 +125,7 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
   TimePoint connect_by_{};
   bool end_of_socket_ = false;
   std::unique_ptr<Shared> shared_;
+  std::atomic<bool> was_open_{false};  // shared_ is there
   std::atomic<bool> open_{false};
   std::atomic<bool> ended_{false};
   std::atomic<bool> look_{false};  // something is odd: ask the kernel and the owner's board

@@ -187,6 +187,7 @@ Result<void> ShmChannel::take_welcome(Packet& packet) {
                                      std::move(*doorbell), welcome->channel, welcome->place);
   alarm_.cancel();
   state_ = State::open;
+  was_open_.store(true, std::memory_order_release);
   open_.store(true, std::memory_order_release);
   connection_.enter(*this);
   connection_.events().on_open(connection_);

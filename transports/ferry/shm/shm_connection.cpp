@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <ferry/base/check.hpp>
+#include <ferry/base/limits.hpp>
 #include <ferry/shm/shm_channel.hpp>
 
 namespace ferry::shm {
@@ -59,6 +60,26 @@ Started ShmConnection::start(Operation& operation) noexcept {
   }
   const auto channel = current();
   return channel == nullptr ? ShmChannel::not_open(operation, cursor) : channel->start_pending(operation, step, cursor);
+}
+
+bool ShmConnection::try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept {
+  Reader* const reader = node_.readers.mine();
+  if (reader == nullptr || !region.generation || region.length > limits::kPieceBytes) [[unlikely]] {
+    return false;
+  }
+  const Reading reading(*reader, region.generation);
+  ShmChannel* const channel = channel_.load(std::memory_order_seq_cst);
+  return channel != nullptr && channel->try_transfer(kind, region, local);
+}
+
+bool ShmConnection::try_atomic(const OperationRequest& request, std::uint64_t& old) noexcept {
+  Reader* const reader = node_.readers.mine();
+  if (reader == nullptr || !request.region.generation) [[unlikely]] {
+    return false;
+  }
+  const Reading reading(*reader, request.region.generation);
+  ShmChannel* const channel = channel_.load(std::memory_order_seq_cst);
+  return channel != nullptr && channel->try_atomic(request, old);
 }
 
 void ShmConnection::cancel(Operation& operation, const Failure& why) noexcept {

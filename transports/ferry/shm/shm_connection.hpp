@@ -27,6 +27,8 @@ class ShmConnection final : public Connection {
 
   void open() noexcept override;
   Started start(Operation& operation) noexcept override;
+  bool try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept override;
+  bool try_atomic(const OperationRequest& request, std::uint64_t& old) noexcept override;
   void cancel(Operation& operation, const Failure& why) noexcept override;
   bool abandon(Operation& operation) noexcept override;
   bool send(wire::Bytes&& message) noexcept override;
