@@ -57,14 +57,21 @@ double Histogram::mean() const noexcept {
 
 std::uint64_t Histogram::percentile(double quantile) const noexcept {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(quantile * static_cast<double>(count_)));
+  // The first and the last are known exactly.
+  if (wanted <= 1) {
+    return min();
+  }
+  if (wanted >= count_) {
+    return max_;
+  }
   std::uint64_t seen = 0;
   for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
     seen += buckets_[bucket];
-    if (seen != 0 && seen >= wanted) {
+    if (seen >= wanted) {
       return std::clamp(value_of(bucket), min_, max_);
     }
   }
-  return 0;
+  return max_;
 }
 
 }  // namespace rdma_pingpong

@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""parameter_server: it learns over every transport, bytes move one-sided, and its checks can fail."""
+
+import re
+import unittest
+
+import program
+
+NAME = "parameter_server"
+LAST = re.compile(r"^OK accuracy=(\d\.\d{3}) transport=(\w+) moved=(\d+) control=(\d+) seconds=\d+\.\d+$")
+
+
+class Training(unittest.TestCase, program.Checks):
+    def train(self, *arguments):
+        """accuracy, transport, moved, control of a run at the default settings."""
+        output = self.succeed(NAME, *arguments)
+        last = LAST.match(output.splitlines()[-1])
+        self.assertIsNotNone(last, output)
+        return float(last[1]), last[2], int(last[3]), int(last[4])
+
+    def test_it_learns_over_every_transport_and_the_bytes_move_one_sided(self):
+        for transport in ("shm", "tcp"):
+            with self.subTest(transport=transport):
+                accuracy, used, moved, control = self.train("--transport", transport)
+                self.assertEqual(used, transport)
+                self.assertGreaterEqual(accuracy, 0.94)
+                self.assertLessEqual(control * 20, moved)
+
+    def test_without_pushes_nothing_is_learnt(self):
+        for transport in ("shm", "tcp"):
+            with self.subTest(transport=transport):
+                accuracy, _, moved, _ = self.train("--transport", transport, "--suppress-pushes")
+                self.assertLess(accuracy, 0.2)
+                self.assertGreater(moved, 0)
+
+    def test_one_worker_and_many_learn(self):
+        for workers in ("1", "8"):
+            with self.subTest(workers=workers):
+                accuracy, _, _, _ = self.train("--workers", workers)
+                self.assertGreaterEqual(accuracy, 0.94)
+
+
+class Refusing(unittest.TestCase, program.Checks):
+    def test_a_missing_data_file_ends_with_1_and_one_line(self):
+        self.fail_clearly("no/such/digits.csv", command=[NAME, "--data", "no/such/digits.csv"])
+
+    def test_wrong_usage_ends_with_2(self):
+        for arguments in (["--workers", "0"], ["--workers", "x"], ["--epochs", "0"], ["--transport", "pigeon"],
+                          ["--nonsense"]):
+            with self.subTest(arguments=arguments):
+                self.refuse_usage(arguments[0], command=[NAME, *arguments])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

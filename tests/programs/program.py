@@ -1,0 +1,43 @@
+"""Runs a program of the build folder for a test."""
+
+import os
+import pathlib
+import subprocess
+
+BIN = pathlib.Path(os.environ["FERRY_BIN_DIR"])
+
+
+def run(name, *arguments):
+    """Its completed process: returncode, stdout and stderr as text."""
+    return subprocess.run([BIN / name, *arguments], capture_output=True, text=True, check=False)
+
+
+def start(name, *arguments):
+    """The process, with pipes for stdout and stderr."""
+    return subprocess.Popen([BIN / name, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class Checks:
+    """Mixed into a TestCase."""
+
+    def succeed(self, name, *arguments):
+        """Runs it to exit code 0; its stdout."""
+        done = run(name, *arguments)
+        self.assertEqual(done.returncode, 0, f"{name} {' '.join(arguments)}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def fail_clearly(self, *words, command):
+        """It ends with 1, and one line on stderr that has all the words."""
+        done = run(*command)
+        self.assertEqual(done.returncode, 1, f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def refuse_usage(self, *words, command):
+        """It ends with 2 before it does anything, and says what is wrong."""
+        done = run(*command)
+        self.assertEqual(done.returncode, 2, f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        self.assertEqual(done.stdout, "")
+        for word in words:
+            self.assertIn(word, done.stderr)
