@@ -60,7 +60,7 @@ TEST(OsProcessHost, TheSecretIsNeitherInArgumentsNorInTheEnvironment) {
   Ended ended;
   SpawnRequest request;
   request.program = "/bin/sh";
-  request.arguments = {"-c", "env | grep FERRY_ >&2; tr '\\0' ' ' < /proc/$$/cmdline >&2"};
+  request.arguments = {"-c", "env | grep FERRY_BOOT >&2; tr '\\0' ' ' < /proc/$$/cmdline >&2"};
   request.bootstrap.secret.fill(std::byte{0x5a});
   auto child = start(*host, request, ended);
   const std::string words = ended.wait().last_words;
