@@ -28,7 +28,9 @@ namespace ferry::conformance {
 struct Traits {
   bool separate = true;          // each node is a process of its own; false: all of them are the same node
   bool threads = true;           // nodes run in parallel and time is real; false: simulated
-  bool completes_inline = true;  // a one-sided operation may end without the owner
+  bool completes_inline = true;  // one-sided operations mostly end without suspending
+  bool needs_owner = true;       // no one-sided operation ends while the owner's process is stopped
+  bool tears_words = false;      // the kernel copies (contract: exempt from the promise on words)
   bool can_restart = false;      // stop() and restart()
   bool can_freeze = false;       // freeze() and thaw()
 };
@@ -46,8 +48,8 @@ class Cluster {
 
   // Ends this life of the node: its channels break. Not node 0.
   virtual void stop(std::size_t node) = 0;
-  // A new life of a stopped node, at the same addresses.
-  virtual void restart(std::size_t node) = 0;
+  // A new life of a stopped node, at the same addresses; ends when it runs.
+  virtual Task<void> restart(std::size_t node) = 0;
 
   // Nothing of the node runs from when freeze() returns until thaw() is called: as a stopped process. Only a node that
   // ScenarioOptions::freezable names.

@@ -4,8 +4,7 @@
 namespace ferry::conformance {
 
 std::vector<const ClusterKind*> cluster_kinds() {
-  static const RealKind local("local", {.separate = false, .threads = true, .completes_inline = true},
-                              [](const NodePlace&) {});
+  static const RealKind local("local", {.separate = false, .needs_owner = false}, [](const NodePlace&) {});
   return {&local};
 }
 

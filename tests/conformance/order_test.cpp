@@ -155,6 +155,32 @@ TEST_P(Order, MembersOfASequenceTakeEffectInOrder) {
   play(data_before_flag, {.nodes = 3, .seeds = 6});
 }
 
+// The flag first, then the data: the watchers must notice.
+Task<void> write_flag_first(BufferRef memory, std::uint64_t rounds) {
+  std::vector<std::uint64_t> local(memory.size() / 8);
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    std::ranges::fill(local, round);
+    const std::span<const std::uint64_t> values(local);
+    co_await memory.subrange(0, 8).write_from(values.first(1));
+    co_await memory.subrange(8, memory.size() - 8).write_from(values.subspan(1));
+  }
+}
+Task<void> canary_flag_first(Cluster& cluster) {
+  const bool real = cluster.traits().threads;
+  std::uint64_t violations = 0;
+  while (violations == 0) {  // the watchdog ends it if they never do
+    const std::uint64_t rounds = real ? 20 : 10;
+    Shared<std::uint64_t> owner(cluster, 1, real ? 100'000 : 2'000);
+    auto watching = start(cluster.on(1, watch_flag(owner.values, rounds, cluster)));
+    auto writing = write_flag_first(owner.ref(cluster, 0), rounds);
+    co_await writing;
+    violations = co_await watching;
+  }
+}
+TEST_P(Order, CanaryFlagsThatComeFirstAreNoticed) {
+  play(canary_flag_first, {.seeds = 2});
+}
+
 Task<void> sequence_of_all_kinds(Cluster& cluster) {
   Shared<std::uint64_t> owner(cluster, 1, 4);
   const BufferRef ref = owner.ref(cluster, 0);

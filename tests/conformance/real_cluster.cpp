@@ -61,7 +61,6 @@ class Driver {
 
 // One place of the cluster: its present life, if any, and what it keeps from life to life.
 struct Place {
-  std::uint64_t id = 0;
   bool freezable = false;
   std::vector<Address> addresses;
   test::CollectingLog log;
@@ -77,7 +76,6 @@ class RealCluster final : public Cluster {
       : Cluster(seed), traits_(traits), add_(add), heap_(heap), options_(options), identities_(mix64(seed)) {
     for (std::size_t index = 0; index < (traits.separate ? options.nodes : 1); ++index) {
       auto place = std::make_unique<Place>();
-      place->id = index + 1;
       place->freezable =
           std::find(options.freezable.begin(), options.freezable.end(), index) != options.freezable.end();
       places_.push_back(std::move(place));
@@ -95,7 +93,10 @@ class RealCluster final : public Cluster {
   Context context(std::size_t node) override { return Context(*place(node).stack); }
   std::vector<std::string> log_of(std::size_t node) override { return place(node).log.lines(); }
   void stop(std::size_t node) override { end_life(place(node)); }
-  void restart(std::size_t node) override { begin_life(node); }
+  Task<void> restart(std::size_t node) override {
+    begin_life(node);
+    co_return;
+  }
   void freeze(std::size_t node) override { place(node).driver->freeze(); }
   void thaw(std::size_t node) override { place(node).driver->thaw(); }
   std::shared_ptr<SharedMemory> shared_memory(std::size_t node) override {
@@ -114,11 +115,15 @@ class RealCluster final : public Cluster {
     }
     JobSecret secret{};
     secret.fill(std::byte{0x5e});
-    place.stack = std::make_unique<NodeStack>(NodeStack::Parts{
-        *place.executor, place.log, place.host,
-        Bootstrap{
-            secret, ProcessId{place.id, identities_.next()}, "node " + std::to_string(index), {}, {}, options_.limits},
-        options_.classes, [this] { return identities_.next(); }});
+    place.stack =
+        std::make_unique<NodeStack>(NodeStack::Parts{*place.executor, place.log, place.host,
+                                                     Bootstrap{secret,
+                                                               ProcessId{identities_.next() | 1U, identities_.next()},
+                                                               "node " + std::to_string(index),
+                                                               {},
+                                                               {},
+                                                               options_.limits},
+                                                     options_.classes, [this] { return identities_.next(); }});
     place.stack->core().add_transport(std::make_unique<LocalTransport>(place.stack->core()));
     add_(NodePlace{index, place.stack->core(), *place.executor, place.addresses});
     place.stack->start().value();
@@ -148,9 +153,7 @@ class RealCluster final : public Cluster {
 }  // namespace
 
 void RealKind::play(Scenario scenario, const ScenarioOptions& options) const {
-  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  const Watchdog watchdog(test == nullptr ? std::string(name_)
-                                          : std::string(test->test_suite_name()) + "." + test->name());
+  const Watchdog watchdog(name_of_running_test());
   try {
     RealCluster cluster(traits_, add_, heap_, options, seed_from_environment());
     cluster.run(scenario);

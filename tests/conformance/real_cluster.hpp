@@ -12,8 +12,7 @@
 
 namespace ferry::conformance {
 
-// Adds the node's transports, in order of preference, before it starts. `port`: a number that the node keeps from life
-// to life, 0 for the first life: the transport's own choice, written back by told_port.
+// Adds the node's transports, in order of preference, before it starts.
 struct NodePlace {
   std::size_t node = 0;
   NodeCore& core;

@@ -25,6 +25,11 @@ std::uint64_t seed_from_environment() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
+std::string name_of_running_test() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  return test == nullptr ? std::string("no test") : fmt::format("{}.{}", test->test_suite_name(), test->name());
+}
+
 struct Watchdog::State {
   std::mutex mutex;
   std::condition_variable changed;

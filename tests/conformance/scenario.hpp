@@ -47,6 +47,9 @@ std::vector<const ClusterKind*> cluster_kinds();
 // FERRY_SEED, if it is set; else a number that differs from run to run.
 std::uint64_t seed_from_environment();
 
+// "Over/OneSided.ReadGivesTheBytes/tcp".
+std::string name_of_running_test();
+
 // Ends the program with a message if the scope is not left within tens of seconds.
 class Watchdog {
  public:

@@ -1,0 +1,111 @@
+// The actors of the suite's own processes, and the main function that is root, child and test runner in one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ferry/ferry.hpp>
+
+#include "patterns.hpp"
+
+namespace ferry::conformance {
+
+// Owns memory, uses others', and can be found by the operating system.
+class Resident final : public Actor {
+ public:
+  Resident(ActorContext& context, std::uint64_t number, std::uint64_t size)
+      : number_(number), memory_(size), buffer_(context.register_memory(std::span(memory_))) {
+    fill_pattern(memory_, number);
+  }
+
+  std::int64_t pid() const { return ::getpid(); }
+  BufferRef memory() const { return buffer_.ref(); }
+  std::uint64_t echo(std::uint64_t value) { return value; }
+
+  // The numbers of the processes behind the references, in their order; 0 where the bytes are of none.
+  Task<std::vector<std::uint64_t>> read_all(std::vector<BufferRef> references) {
+    std::vector<std::uint64_t> numbers;
+    for (const BufferRef& reference : references) {
+      std::vector<std::byte> local(reference.size());
+      co_await reference.read_into(std::span(local));
+      std::uint64_t found = 0;
+      for (std::uint64_t candidate = 1; candidate <= 64 && found == 0; ++candidate) {
+        found = is_pattern(local, candidate) ? candidate : 0;
+      }
+      numbers.push_back(found);
+    }
+    co_return numbers;
+  }
+  Task<void> add_ones(BufferRef word, std::uint64_t count) {
+    for (std::uint64_t round = 0; round < count; ++round) {
+      co_await word.fetch_add(1);
+    }
+  }
+  // Adds to its own word with its own instructions.
+  void add_ones_here(std::uint64_t count) {
+    std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory_.data()));
+    for (std::uint64_t round = 0; round < count; ++round) {
+      word.fetch_add(1);
+    }
+  }
+  void clear() { std::ranges::fill(memory_, std::byte{0}); }
+  std::uint64_t first_word() const { return *reinterpret_cast<const std::uint64_t*>(memory_.data()); }
+
+  // Never ends by itself: reads and writes there again and again.
+  Task<void> hammer(BufferRef memory) {
+    std::vector<std::byte> local(memory.size());
+    for (;;) {
+      co_await memory.read_into(std::span(local));
+      co_await memory.write_from(std::span<const std::byte>(local));
+    }
+  }
+  Task<void> never_ends() {
+    auto nap = sleep_for(std::chrono::hours(1));
+    co_await nap;
+  }
+
+  static constexpr auto endpoints =
+      ferry::endpoints<&Resident::pid, &Resident::memory, &Resident::echo, &Resident::read_all, &Resident::add_ones,
+                       &Resident::add_ones_here, &Resident::clear, &Resident::first_word, &Resident::hammer,
+                       &Resident::never_ends>;
+
+ private:
+  std::uint64_t number_;
+  vector<std::byte> memory_;
+  RDMABuffer buffer_;
+};
+
+inline constexpr auto kProcessActors = actors<Resident>;
+
+struct Residents {
+  ProcMesh procs;
+  std::vector<ActorRef<Resident>> actors;
+  std::vector<BufferRef> memories;
+  std::vector<std::int64_t> pids;
+};
+
+// Starts processes with one Resident each, numbered from 1.
+inline Task<Residents> start_residents(Context context, std::size_t count, std::uint64_t bytes) {
+  auto starting = context.this_host().spawn_procs(Shape(Dimension("procs", count)));
+  Residents residents{co_await starting, {}, {}, {}};
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    auto spawning = residents.procs.slice("procs", rank).spawn<Resident>("resident", std::uint64_t{rank + 1}, bytes);
+    const ActorMesh<Resident> mesh = co_await spawning;
+    residents.actors.push_back(mesh.only());
+    const BufferRef memory = co_await mesh.only().call<&Resident::memory>();
+    residents.memories.push_back(memory);
+    const std::int64_t pid = co_await mesh.only().call<&Resident::pid>();
+    residents.pids.push_back(pid);
+  }
+  co_return residents;
+}
+
+}  // namespace ferry::conformance

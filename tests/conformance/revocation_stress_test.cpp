@@ -1,0 +1,184 @@
+// Readers race with an owner who revokes its memory and uses it for something else at once, again and again.
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "sanitizers.hpp"
+#include "scenario.hpp"
+
+namespace ferry::conformance {
+namespace {
+
+FERRY_CONFORMANCE(RevocationStress);
+
+constexpr std::size_t kReaders = 4;
+constexpr std::byte kReused{0xff};  // what memory holds while no reference to it is good
+
+// What the owner publishes and the readers tell, in plain memory: the scenario's own, not ferry's.
+class Stage {
+ public:
+  struct Published {
+    BufferRef ref;
+    std::uint64_t number = 0;  // gives the byte value of the memory; 0: nothing was published yet
+  };
+
+  void publish(const std::array<BufferRef, 2>& refs, std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    refs_ = refs;
+    number_ = number;
+  }
+  Published latest(std::size_t holder) const {
+    const std::lock_guard lock(mutex_);
+    return {refs_[holder], number_};
+  }
+
+  // The number that each reader is reading at this moment; 0: none.
+  std::array<std::atomic<std::uint64_t>, kReaders> reading{};
+  std::atomic<bool> over{false};
+  std::atomic<std::uint64_t> successes{0};
+  std::atomic<std::uint64_t> refusals{0};
+  std::atomic<std::uint64_t> wrong_bytes{0};
+  std::atomic<std::uint64_t> wrong_errors{0};
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<BufferRef, 2> refs_;
+  std::uint64_t number_ = 0;
+};
+
+constexpr std::byte byte_of(std::uint64_t number) noexcept {
+  return static_cast<std::byte>(number % 251);
+}
+
+// Every word of the buffer may be of another moment, but none of a moment after the revocation.
+bool holds_only(std::span<const std::byte> memory, std::byte value) noexcept {
+  return std::all_of(memory.begin(), memory.end(), [value](std::byte byte) { return byte == value; });
+}
+
+Task<void> read_on(Stage& stage, std::size_t reader, std::size_t holder, std::size_t size, const Cluster& cluster) {
+  std::vector<std::byte> local(size);
+  for (;;) {
+    const Stage::Published published = stage.latest(holder);
+    if (stage.over.load()) {
+      co_return;
+    }
+    if (published.number == 0) {
+      co_await between_looks(cluster);
+      continue;
+    }
+    stage.reading[reader].store(published.number, std::memory_order_seq_cst);
+    auto outcome = as_result(published.ref.read_into(std::span(local)));
+    const auto result = co_await outcome;
+    stage.reading[reader].store(0, std::memory_order_seq_cst);
+    if (result) {
+      stage.successes.fetch_add(1, std::memory_order_relaxed);
+      stage.wrong_bytes.fetch_add(holds_only(local, byte_of(published.number)) ? 0 : 1, std::memory_order_relaxed);
+    } else {
+      stage.refusals.fetch_add(1, std::memory_order_relaxed);
+      stage.wrong_errors.fetch_add(result.error().code() == errc::revoked ? 0 : 1, std::memory_order_relaxed);
+      co_await between_looks(cluster);
+    }
+  }
+}
+
+// True once a reader is in the middle of a read of that number.
+bool somebody_reads(const Stage& stage, std::uint64_t number) noexcept {
+  for (const auto& reading : stage.reading) {
+    if (reading.load(std::memory_order_seq_cst) == number) {
+      return true;
+    }
+  }
+  return false;
+}
+
+struct Tally {
+  std::size_t revocations = 0;
+  std::size_t found_busy = 0;  // a reader was inside a read of that very memory when the revocation began
+};
+
+// revokes: false leaves out the revocation, which the readers must notice.
+Task<Tally> revoke_and_reuse(Cluster& cluster, Stage& stage, std::span<std::byte> memory, std::size_t wanted,
+                             bool revokes) {
+  Tally tally;
+  Context owner = cluster.context(1);
+  for (std::uint64_t number = 1; tally.found_busy < wanted; ++number) {
+    std::ranges::fill(memory, byte_of(number));
+    RDMABuffer buffer = owner.register_memory(memory);
+    const BufferRef ref = buffer.ref();
+    stage.publish({carry(ref, cluster, 0), carry(ref, cluster, 2)}, number);
+    while (!somebody_reads(stage, number)) {
+      if (cluster.traits().threads) {
+        std::this_thread::yield();
+      } else {
+        co_await between_looks(cluster);
+      }
+    }
+    tally.found_busy += somebody_reads(stage, number) ? 1U : 0U;
+    ++tally.revocations;
+    if (revokes) {
+      auto revoked = buffer.revoke();
+      co_await revoked;
+    }
+    std::ranges::fill(memory, kReused);
+    if (!revokes) {
+      co_await between_looks(cluster);
+    }
+  }
+  stage.over.store(true);
+  co_return tally;
+}
+
+Task<Tally> race(Cluster& cluster, Stage& stage, std::size_t wanted, bool revokes) {
+  constexpr std::size_t kSize = 2'048;
+  vector<std::byte> memory = cluster.memory<std::byte>(1, kSize);
+  std::vector<Running<void>> readers;
+  for (std::size_t reader = 0; reader < kReaders; ++reader) {
+    const std::size_t node = reader % 2 == 0 ? 0 : 2;
+    readers.push_back(start(cluster.on(node, read_on(stage, reader, node / 2, kSize, cluster))));
+  }
+  auto revoking = cluster.on(1, revoke_and_reuse(cluster, stage, memory, wanted, revokes));
+  const Tally tally = co_await revoking;
+  for (Running<void>& reader : readers) {
+    co_await reader;
+  }
+  co_return tally;
+}
+
+Task<void> racing_readers(Cluster& cluster) {
+  const Traits& traits = cluster.traits();
+  const std::size_t wanted = !traits.threads           ? 150
+                             : traits.completes_inline ? repetitions(100'000)
+                                                       : repetitions(5'000);
+  Stage stage;
+  auto racing = race(cluster, stage, wanted, true);
+  const Tally tally = co_await racing;
+  testing::Test::RecordProperty("revocations", std::to_string(tally.revocations));
+  testing::Test::RecordProperty("found_busy", std::to_string(tally.found_busy));
+  fmt::print("  {} revocations, {} of them with a reader inside; {} reads succeeded, {} were refused\n",
+             tally.revocations, tally.found_busy, stage.successes.load(), stage.refusals.load());
+  EXPECT_EQ(stage.wrong_bytes.load(), 0U) << "a read that succeeded holds bytes from after the revocation";
+  EXPECT_EQ(stage.wrong_errors.load(), 0U) << "a stale read failed with another error than revoked";
+  EXPECT_GT(stage.successes.load(), 0U);
+  EXPECT_GE(tally.found_busy, wanted);
+}
+TEST_P(RevocationStress, ReadersThatRaceWithItNeverSeeMemoryThatWasReused) {
+  play(racing_readers, {.nodes = 3, .seeds = 4});
+}
+
+Task<void> canary_without_revocation(Cluster& cluster) {
+  Stage stage;
+  while (stage.wrong_bytes.load() == 0) {  // the watchdog ends it if it is never noticed
+    stage.over.store(false);
+    auto racing = race(cluster, stage, 100, false);
+    co_await racing;
+  }
+}
+TEST_P(RevocationStress, CanaryReuseWithoutRevocationIsNoticed) {
+  play(canary_without_revocation, {.nodes = 3, .seeds = 2});
+}
+
+}  // namespace
+}  // namespace ferry::conformance

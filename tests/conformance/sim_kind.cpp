@@ -1,0 +1,149 @@
+// The suite in the simulator: every scenario over several seeds, each of which decides order, delays and tearing.
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include <ferry/base/channel.hpp>
+#include <ferry/sim/node_program.hpp>
+#include <ferry/sim/world.hpp>
+
+#include "scenario.hpp"
+
+namespace ferry::conformance {
+namespace {
+
+constexpr std::uint64_t kSteps = 20'000'000;
+
+class SimCluster final : public Cluster {
+ public:
+  SimCluster(const Traits& traits, Scenario scenario, const ScenarioOptions& options, std::uint64_t seed)
+      : Cluster(seed),
+        traits_(traits),
+        scenario_(scenario),
+        options_(options),
+        world_({.seed = seed, .steps = kSteps, .limits = options.limits}) {
+    for (std::size_t index = 0; index < options.nodes; ++index) {
+      places_.push_back(std::make_unique<Place>());
+      begin_life(index, {});
+    }
+  }
+
+  const Traits& traits() const noexcept override { return traits_; }
+  std::size_t size() const noexcept override { return places_.size(); }
+  Context context(std::size_t node) override { return *places_.at(node)->context; }
+  void stop(std::size_t node) override {
+    places_.at(node)->context = nullptr;
+    places_.at(node)->process->kill();
+  }
+  Task<void> restart(std::size_t node) override {
+    begin_life(node, places_.at(node)->process->port());
+    auto up = wait_until_up();
+    co_await up;
+  }
+  void freeze(std::size_t) override { std::abort(); }
+  void thaw(std::size_t) override { std::abort(); }
+  std::vector<std::string> log_of(std::size_t node) override {
+    std::vector<std::string> lines;
+    for (const sim::LogLine& line : world_.log().lines()) {
+      if (line.process == places_.at(node)->process->name()) {
+        lines.push_back(line.text);
+      }
+    }
+    return lines;
+  }
+  std::shared_ptr<SharedMemory> shared_memory(std::size_t node) override { return this->node(node).shared_memory(); }
+
+  sim::WorldResult run() { return world_.run(); }
+
+ private:
+  struct Place {
+    sim::Process* process = nullptr;
+    Context* context = nullptr;                        // once it runs
+    std::vector<std::unique_ptr<Channel<bool>>> ends;  // of every life
+  };
+
+  void begin_life(std::size_t index, sim::Port port) {
+    places_[index]->ends.push_back(std::make_unique<Channel<bool>>(1));
+    places_[index]->process = &world_.start(
+        fmt::format("node {}", index),
+        sim::node_entry(options_.classes, [this, index](Context& context) { return live(index, context); }), port);
+  }
+
+  // The main task of every node.
+  Task<int> live(std::size_t index, Context& context) {
+    places_[index]->context = &context;
+    if (index != 0) {
+      auto end = places_[index]->ends.back()->next();
+      co_await end;
+      co_return 0;
+    }
+    auto playing = play();
+    co_return co_await playing;
+  }
+
+  Task<int> play() {
+    auto up = wait_until_up();
+    co_await up;
+    int status = 0;
+    try {
+      auto scene = scenario_(*this);
+      co_await scene;
+    } catch (...) {
+      ADD_FAILURE() << "the scenario threw " << describe_exception(std::current_exception(), 4096);
+      status = 1;
+    }
+    for (const auto& place : places_) {
+      place->ends.back()->try_push(true);
+    }
+    co_return status;
+  }
+
+  Task<void> wait_until_up() {
+    for (const auto& place : places_) {
+      while (place->context == nullptr && place->process->is_alive()) {
+        co_await between_looks(*this);
+      }
+    }
+  }
+
+  const Traits traits_;
+  const Scenario scenario_;
+  const ScenarioOptions options_;
+  std::vector<std::unique_ptr<Place>> places_;  // before the world: its processes refer to them to the end
+  sim::World world_;
+};
+
+class SimKind final : public ClusterKind {
+ public:
+  std::string_view name() const noexcept override { return "sim"; }
+  const Traits& traits() const noexcept override { return traits_; }
+
+  void play(Scenario scenario, const ScenarioOptions& options) const override {
+    const bool one = std::getenv("FERRY_SEED") != nullptr;
+    const std::uint64_t first = one ? seed_from_environment() : 1;
+    const Watchdog watchdog(name_of_running_test());
+    for (std::uint64_t seed = first; seed < first + (one ? 1 : options.seeds); ++seed) {
+      SimCluster cluster(traits_, scenario, options, seed);
+      const sim::WorldResult result = cluster.run();
+      if (result.outcome != sim::Outcome::passed) {
+        ADD_FAILURE() << result.to_text();
+      }
+      if (testing::Test::HasFailure()) {
+        fmt::print("  replay: FERRY_SEED={} conformance_sim_test --gtest_filter={}\n", seed, name_of_running_test());
+        return;
+      }
+    }
+  }
+
+ private:
+  const Traits traits_{.threads = false, .completes_inline = false, .can_restart = true};
+};
+
+}  // namespace
+
+std::vector<const ClusterKind*> cluster_kinds() {
+  static const SimKind sim;
+  return {&sim};
+}
+
+}  // namespace ferry::conformance
