@@ -100,8 +100,8 @@ TEST_F(TcpCancelAnswered, WhatWasNotSentHasNoEffect) {
 TEST_F(TcpCancelAnswered, ExecutedAtomicSaysThatItMayHaveTakenEffect) {
   proxy.hold(Proxy::to_initiator, true);
   auto call = atomic(peer, region, OperationKind::swap, 77);
-  ASSERT_TRUE(eventually(
-      [&] { return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(remote.data())).load() == 77; }));
+  ASSERT_TRUE(
+      eventually([&] { return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(remote.data())).load() == 77; }));
   peer.cancel(*call, kWhy);
   proxy.hold(false);
   EXPECT_TRUE(call->fails_with(errc::timed_out));

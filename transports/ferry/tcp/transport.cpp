@@ -217,18 +217,17 @@ void TcpTransport::on_greeted(Greeter& greeter, Socket socket, std::shared_ptr<S
   done_greeting();
 }
 
+// Leaving the list is the last thing: shut_down() waits for it, and the transport may go then.
 void TcpTransport::on_inbound_ended(TcpInbound& inbound, bool for_good) noexcept {
-  std::shared_ptr<TcpInbound> last;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at =
-        std::find_if(inbounds_.begin(), inbounds_.end(), [&](const auto& i) { return i.get() == &inbound; });
-    if (at != inbounds_.end()) {
-      last = std::move(*at);
-      inbounds_.erase(at);
-    }
-  }
   sessions_.orphaned(inbound.session(), for_good);
+  std::shared_ptr<TcpInbound> last;
+  const std::lock_guard lock(mutex_);
+  const auto at = std::find_if(inbounds_.begin(), inbounds_.end(), [&](const auto& i) { return i.get() == &inbound; });
+  if (at != inbounds_.end()) {
+    last = std::move(*at);
+    inbounds_.erase(at);
+    idle_.notify_all();
+  }
 }
 
 void TcpTransport::shut_down() noexcept {
@@ -257,6 +256,8 @@ void TcpTransport::shut_down() noexcept {
   for (const auto& inbound : inbounds) {
     inbound->end(Failure(errc::shut_down, "this node is shutting down"), true);
   }
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return inbounds_.empty(); });  // some end by themselves at this moment
 }
 
 }  // namespace ferry::tcp
