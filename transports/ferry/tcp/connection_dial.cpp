@@ -92,6 +92,7 @@ void TcpConnection::dial_next() noexcept {
     const Duration left = dial_until_ - context_.executor.now();
     const Duration limit = std::max<Duration>(left / static_cast<int>(targets_.size() - next_target_), Duration(1));
     ++next_target_;
+    ++last_channel_;  // the owner may have begun to take over to an attempt that was cut
     lock.unlock();
     DialFailure failure;
     auto dialer = make_dialer(target, failure);
