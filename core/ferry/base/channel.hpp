@@ -1,7 +1,8 @@
 // Channel<T>: a bounded queue from any thread to one awaiting task. Streams of notifications and events are made of it.
 //
 // try_push() never waits: a full channel says so. next() gives values in the order of pushing; after close(), what is
-// left, and then throws. One next() at a time. The channel outlives its awaits.
+// left, and then throws. One next() at a time. The channel outlives its awaits. A value that was on its way to an await
+// that is dropped is not lost: the next one gets it.
 #pragma once
 
 #include <coroutine>
@@ -26,12 +27,11 @@ class Channel {
   // False: full, or closed.
   bool try_push(T value) {
     const std::lock_guard lock(mutex_);
-    if (closed_ || values_.size() >= capacity_) {
+    if (closed_ || (next_ == nullptr && values_.size() >= capacity_)) {
       return false;
     }
-    values_.push_back(std::move(value));
-    if (next_ != nullptr) {
-      std::exchange(next_, nullptr)->wake();
+    if (!hand_over(value)) {
+      values_.push_back(std::move(value));
     }
     return true;
   }
@@ -46,7 +46,7 @@ class Channel {
     return value;
   }
 
-  // Nothing is pushed any more; a next() that finds nothing left throws Error(why).
+  // Nothing is pushed any more; a next() that finds nothing left throws Error(why). The first reason counts.
   void close(const Failure& why) {
     const std::lock_guard lock(mutex_);
     if (!closed_) {
@@ -62,9 +62,26 @@ class Channel {
   Next next(const Limits& limits = {}) { return Next(*this, limits); }
 
  private:
+  // To who waits, if anybody does. Locked.
+  bool hand_over(T& value) {
+    if (next_ == nullptr) {
+      return false;
+    }
+    Next& next = *std::exchange(next_, nullptr);
+    next.value_.emplace(std::move(value));
+    next.wake();
+    return true;
+  }
+  void give_back(T& value) {
+    const std::lock_guard lock(mutex_);
+    if (!hand_over(value)) {
+      values_.push_front(std::move(value));
+    }
+  }
+
   const std::size_t capacity_;
   std::mutex mutex_;
-  std::deque<T> values_;
+  std::deque<T> values_;  // empty while somebody waits
   Failure closed_{};
   Next* next_ = nullptr;  // who waits
 };
@@ -75,31 +92,26 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
   using value_type = T;
 
   Next(Channel& channel, const Limits& limits) noexcept : channel_(channel), limits_(limits) {}
-  Next(const Next&) noexcept = default;
+  Next(const Next& other) noexcept : Waiter(other), channel_(other.channel_), limits_(other.limits_) {}
   ~Next() {
-    end();
     leave();
+    if (value_) {
+      channel_.give_back(*value_);
+    }
   }
 
   bool await_ready() {
     value_ = channel_.try_pop();
-    return value_.has_value();
+    return value_ && !should_yield(0);
   }
   bool await_suspend(std::coroutine_handle<> handle) {
-    begin(handle, limits_);
-    {
-      const std::lock_guard lock(channel_.mutex_);
-      if (channel_.next_ != nullptr) {
-        failure_ = Failure(errc::invalid_argument, "another task already waits for the next value of this stream");
-      } else if (channel_.values_.empty() && !channel_.closed_ && !gave_up_) {
-        channel_.next_ = this;
-      } else {
-        wake();
-      }
-      if (failure_) {
-        wake();
-      }
+    if (value_) {
+      yield(handle);
+      return true;
     }
+    begin(handle, limits_);
+    waits_ = true;
+    wait();
     return commit();
   }
   T await_resume() {
@@ -110,31 +122,57 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
     return std::move(*result);
   }
   Result<T> await_result() {
-    end();
     leave();
-    if (!value_) {
-      value_ = channel_.try_pop();
-    }
     if (value_) {
-      return std::move(*value_);
+      Result<T> taken(std::move(*value_));
+      value_.reset();
+      return taken;
     }
-    const std::lock_guard lock(channel_.mutex_);
-    return failure_ ? failure_ : channel_.closed_;
+    return failure_;
   }
 
  private:
   friend class Channel;
 
+  // Takes what has come meanwhile, or has itself noted as the one that waits.
+  void wait() {
+    const std::lock_guard lock(channel_.mutex_);
+    if (failure_) {
+      wake();  // gave up at once
+    } else if (!channel_.values_.empty()) {
+      value_.emplace(std::move(channel_.values_.front()));
+      channel_.values_.pop_front();
+      wake();
+    } else if (channel_.closed_) {
+      wake();
+    } else if (channel_.next_ != nullptr) {
+      failure_ = Failure(errc::invalid_argument, "another task already waits for the next value of this stream");
+      wake();
+    } else {
+      channel_.next_ = this;
+    }
+  }
+
+  // Afterwards nobody touches this any more.
   void leave() noexcept {
+    end();
+    if (!std::exchange(waits_, false)) {
+      return;
+    }
     const std::lock_guard lock(channel_.mutex_);
     if (channel_.next_ == this) {
       channel_.next_ = nullptr;
+    }
+    if (!value_ && !failure_) {
+      failure_ = channel_.closed_;
     }
   }
 
   void give_up(errc reason) noexcept override {
     const std::lock_guard lock(channel_.mutex_);
-    gave_up_ = true;
+    if (failure_ || value_) {
+      return;
+    }
     failure_ = Failure(reason, reason == errc::timed_out ? "no value came within the limit" : "a stop was requested");
     if (channel_.next_ == this) {
       channel_.next_ = nullptr;
@@ -146,7 +184,7 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
   Limits limits_;
   std::optional<T> value_;
   Failure failure_{};
-  bool gave_up_ = false;
+  bool waits_ = false;
 };
 
 }  // namespace ferry

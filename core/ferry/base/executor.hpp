@@ -11,6 +11,7 @@
 #include <boost/intrusive/set.hpp>
 
 #include <ferry/base/job.hpp>
+#include <ferry/base/process_mark.hpp>
 #include <ferry/base/time.hpp>
 
 namespace ferry {
@@ -36,7 +37,8 @@ class Timer {
   Function function_;
 };
 
-// A latch that a thread can wait for; see Executor::wait.
+// A latch that a thread can wait for; see Executor::wait. Whoever has seen it set may destroy it: set() touches nothing
+// of it afterwards (waking goes by its address alone).
 class Latch {
  public:
   bool is_set() const noexcept { return set_.load(std::memory_order_acquire); }
@@ -64,11 +66,13 @@ class Executor {
 
   virtual TimePoint now() const noexcept = 0;
 
-  // Fires the timer once at or after `due`. A started timer must be fired or cancelled before it is started again.
+  // Fires the timer once at or after `due`. A started timer must be fired or cancelled before it is started again; its
+  // callback may start it again.
   virtual void start_timer(Timer& timer, TimePoint due) noexcept = 0;
 
-  // After it returns the callback neither runs nor will run. Waits for a callback in progress, unless called from it:
-  // so never while holding a lock that the callback takes. Cancelling a timer that is not started does nothing.
+  // After it returns the callback neither runs nor will run, also where it has just started the timer again. Waits for
+  // a callback in progress, unless called from it: so never while holding a lock that the callback takes. Cancelling a
+  // timer that is not started does nothing.
   virtual void cancel_timer(Timer& timer) noexcept = 0;
 
   // True if jobs wait for a thread. One relaxed load; a hint for fairness only.
@@ -84,6 +88,9 @@ class Executor {
   // True once a simulated process has been killed: what is queued will never run, and its owners may be destroyed.
   bool halted() const noexcept { return halted_; }
 
+  // False in a fork of the process that made it: it has no threads there.
+  bool is_of_this_process() const noexcept { return mark_ == process_mark(); }
+
  protected:
   explicit Executor(int strand_turn = 64) noexcept : strand_turn_(strand_turn) {}
 
@@ -91,6 +98,7 @@ class Executor {
 
  private:
   const int strand_turn_;
+  const std::uint32_t mark_ = process_mark();
 };
 
 }  // namespace ferry

@@ -1,7 +1,8 @@
 // RootTask<T>: runs a Task on a strand with nothing awaiting it; for the edges of the library (a program's root, an
 // endpoint's activation, block_on). Not for users: they start() tasks inside a task.
 //
-// Owner: the creator, which keeps it until on_done was called. Destroying it earlier drops the task (on its strand).
+// Owner: the creator, which keeps it until `done` was called. Destroying it earlier drops the task; on its strand,
+// except before post().
 #pragma once
 
 #include <utility>
@@ -18,14 +19,22 @@ class RootTask final : private Job, private TaskObserver {
 
   // `done` runs on the strand inside the task's last step; it may destroy the RootTask's owner only through a job.
   RootTask(Strand& strand, Task<T> task, Done done, void* user) noexcept
-      : Job(&RootTask::begin), task_(std::move(task)), done_(done), user_(user) {
+      : Job(&RootTask::begin), done_(done), user_(user), task_(std::move(task)) {
     scope_.strand = &strand;
+  }
+  ~RootTask() {
+    if (is_queued_) {
+      scope_.strand->withdraw(*this);
+    }
   }
 
   TaskScope& scope() noexcept { return scope_; }
 
   // Queues the first step; or runs it in place, where the caller is on the strand.
-  void post() noexcept { scope_.strand->post(*this); }
+  void post() noexcept {
+    is_queued_ = true;
+    scope_.strand->post(*this);
+  }
   void run_here() noexcept { begin(*this); }
 
   // Once done: the value, or the task's exception.
@@ -34,6 +43,7 @@ class RootTask final : private Job, private TaskObserver {
  private:
   static void begin(Job& job) noexcept {
     auto& self = static_cast<RootTask&>(job);
+    self.is_queued_ = false;
     const ScopeGuard guard(&self.scope_);
     if (PromiseBase::run_first_step(self.task_.handle(), {}, &self)) {
       self.on_task_done();
@@ -41,10 +51,11 @@ class RootTask final : private Job, private TaskObserver {
   }
   void on_task_done() noexcept override { done_(*this, user_); }
 
-  Task<T> task_;
   TaskScope scope_;
   Done done_;
   void* user_;
+  bool is_queued_ = false;
+  Task<T> task_;  // last: its frames refer to the scope
 };
 
 }  // namespace ferry::detail

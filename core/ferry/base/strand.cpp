@@ -74,6 +74,7 @@ void Strand::run_steps(Job& job) noexcept {
   auto& step = detail::thread_step;
   const detail::ThreadStep outer = step;
   step.strand = &self;
+  step.turn_has_ended = false;
   int steps = 0;
   for (;;) {
     if (self.ready_.empty()) {
@@ -84,7 +85,7 @@ void Strand::run_steps(Job& job) noexcept {
       self.collect();
       continue;
     }
-    if (steps++ == self.executor_.strand_turn()) {
+    if (steps++ == self.executor_.strand_turn() || step.turn_has_ended) {
       step = outer;
       self.executor_.post(self.runner_);
       return;

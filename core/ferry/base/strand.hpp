@@ -37,6 +37,11 @@ class Strand {
   static Strand* current() noexcept;
   bool is_current() const noexcept { return current() == this; }
 
+  // Whether jobs of this strand wait behind the one that runs. On the strand; a hint for fairness.
+  bool has_waiting() const noexcept { return !ready_.empty() || incoming_.load(std::memory_order_relaxed) != &runner_; }
+  // After the job that runs, other strands get their turn. On the strand.
+  static void end_turn() noexcept;
+
  private:
   static void run_steps(Job& job) noexcept;
   static void drop_steps(Job& job) noexcept;
@@ -81,12 +86,16 @@ struct ThreadStep {
   Strand* strand = nullptr;
   TaskScope* scope = nullptr;
   InlineBudget budget;
+  bool turn_has_ended = false;
 };
 extern constinit thread_local ThreadStep thread_step;
 }  // namespace detail
 
 inline Strand* Strand::current() noexcept {
   return detail::thread_step.strand;
+}
+inline void Strand::end_turn() noexcept {
+  detail::thread_step.turn_has_ended = true;
 }
 inline InlineBudget& InlineBudget::current() noexcept {
   return detail::thread_step.budget;

@@ -3,9 +3,11 @@
 // Thread: a task runs on the strand of the task that awaits it, so its frames need no locks. A child that ends without
 // suspending returns to its parent on the parent's own stack (a done flag, not a transfer), so a loop of a million
 // awaits needs no stack. Cancellation, deadline and call identity are inherited through TaskScope.
-// Dropping a suspended task destroys its frames; whatever they wait for is cancelled and awaited first.
+// A task is awaited once: awaiting an empty one, or one a second time, throws Error (invalid_argument).
+// Dropping a suspended task, on its strand, destroys its frames; whatever they wait for is cancelled and awaited first.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <coroutine>
 #include <exception>
@@ -59,6 +61,9 @@ class PromiseBase {
   template <class Promise>
   static bool run_first_step(std::coroutine_handle<Promise> task, std::coroutine_handle<> continuation,
                              TaskObserver* observer) {
+    if (!task || std::exchange(task.promise().started_, true)) [[unlikely]] {
+      refuse_to_run();
+    }
     PromiseBase& promise = task.promise();
     promise.continuation_ = continuation;
     promise.observer_ = observer;
@@ -69,9 +74,12 @@ class PromiseBase {
   }
 
  private:
+  [[noreturn]] static void refuse_to_run();
+
   std::coroutine_handle<> continuation_;
   TaskObserver* observer_ = nullptr;
   bool inline_ = false;
+  bool started_ = false;
 };
 
 template <class T>
@@ -138,7 +146,7 @@ class [[nodiscard]] Task {
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
-  // The task with limits of its own (docs: Limits); awaiting that is the only thing to do with it.
+  // The task with limits of its own, which add to those of the tasks around it (base/scope.hpp).
   ScopedTask<T> with(Limits limits) &&;
 
   class Awaiter {
@@ -172,11 +180,15 @@ class [[nodiscard]] Task {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// A task under limits: opens a scope whose deadline and stop token its inner awaits inherit.
+// A task under limits: opens a scope whose deadline and stop token its inner awaits inherit. May be moved until
+// awaited.
 template <class T>
 class [[nodiscard]] ScopedTask {
  public:
-  ScopedTask(Task<T> task, Limits limits) noexcept : task_(std::move(task)), limits_(limits) {}
+  using value_type = T;
+
+  ScopedTask(Task<T> task, Limits limits) noexcept : limits_(limits), task_(std::move(task)) {}
+  ScopedTask(ScopedTask&& other) noexcept : limits_(other.limits_), task_(std::move(other.task_)) {}
 
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> parent) {
@@ -208,13 +220,13 @@ class [[nodiscard]] ScopedTask {
     void operator()() const noexcept { source->request_stop(); }
   };
 
-  Task<T> task_;
   Limits limits_;
   TaskScope* outer_ = nullptr;
   TaskScope scope_{};
   std::optional<StopSource> source_;
   std::optional<std::stop_callback<Forward>> own_stop_;
   std::optional<std::stop_callback<Forward>> outer_stop_;
+  Task<T> task_;  // last: its frames refer to the scope
 };
 
 template <class T>

@@ -5,6 +5,7 @@
 
 #include <ferry/base/check.hpp>
 #include <ferry/base/failure.hpp>
+#include <ferry/base/process_mark.hpp>
 
 namespace ferry {
 
@@ -36,6 +37,9 @@ void Waiter::begin(std::coroutine_handle<> handle, const Limits& limits, Duratio
 
 void Waiter::bind(std::coroutine_handle<> handle, const Limits& limits) {
   scope_ = &TaskScope::require("waiting");
+  if (!scope_->strand->executor().is_of_this_process()) {
+    throw Error(made_before_fork());
+  }
   handle_ = handle;
   deadline_ = scope_->deadline;
   if (limits.timeout) {
@@ -77,11 +81,24 @@ bool Waiter::commit() noexcept {
   return false;
 }
 
+bool Waiter::others_wait() noexcept {
+  const TaskScope* scope = TaskScope::current();
+  if (scope == nullptr) {
+    return false;
+  }
+  if (scope->strand->has_waiting() || scope->strand->executor().has_ready_work()) {
+    return true;
+  }
+  InlineBudget::current().refill();
+  return false;
+}
+
 void Waiter::yield(std::coroutine_handle<> handle) noexcept {
   scope_ = TaskScope::current();
   handle_ = handle;
   state_.store(State::woken, std::memory_order_relaxed);
   scope_->strand->post(*this);
+  Strand::end_turn();
 }
 
 void Waiter::wake() noexcept {

@@ -4,7 +4,9 @@
 // Owner: the awaiting frame. Use in an awaitable:
 //   await_suspend(handle):  begin(handle, limits);  start what will wake();  return commit();
 //   await_resume():         end();
-// wake() before begin() is allowed: commit() then returns false and nothing suspends.
+//   destructor:             end();  end what would wake, or wait until it has;
+// wake() before begin() is allowed: commit() then returns false and nothing suspends. A dropped await that was woken
+// takes its resumption back, so dropping happens on the strand (or where the executor has halted).
 #pragma once
 
 #include <atomic>
@@ -31,6 +33,10 @@ class Waiter : private Job, private Timer {
   // True once wake() was called.
   bool is_woken() const noexcept { return state_.load(std::memory_order_acquire) == State::woken; }
 
+  // Counts an await that ended in place, having moved that many bytes. True: others wait and this step has had its
+  // share, so the await shall yield() (decision 1: a long run of them must not starve timers and other actors).
+  static bool should_yield(std::size_t bytes) noexcept { return InlineBudget::current().spend(bytes) && others_wait(); }
+
  protected:
   // Withdraws a resumption that has not run. The derived destructor has called end() and has ended what would wake.
   ~Waiter();
@@ -41,7 +47,8 @@ class Waiter : private Job, private Timer {
   // Asked every check interval whether anything has moved since; false makes it give up (timed_out).
   virtual bool has_progressed() noexcept { return true; }
 
-  // Registers with the current scope and the limits. Throws Error (invalid_argument) outside a task.
+  // Registers with the current scope and the limits. Throws Error: invalid_argument outside a task, wrong_process in a
+  // fork.
   // check_interval: how often has_progressed() is asked; zero for never.
   void begin(std::coroutine_handle<> handle, const Limits& limits, Duration check_interval = Duration::zero());
   // begin() in two halves, for an await that must know its deadline() before it starts what it waits for: bind() sets
@@ -50,12 +57,10 @@ class Waiter : private Job, private Timer {
   void watch(const Limits& limits, Duration check_interval = Duration::zero());
   // True: suspended, wake() resumes. False: already woken.
   bool commit() noexcept;
-  // Suspends and resumes behind whatever else is ready. For an await that need not wait but should yield.
+  // Suspends and resumes behind whatever else is ready. For an await that need not wait but should yield. In a task.
   void yield(std::coroutine_handle<> handle) noexcept;
   // Ends timer and stop callbacks; none of them runs afterwards. Idempotent.
   void end() noexcept;
-  // Makes the waiter usable for another round; only when not suspended.
-  void reset() noexcept { state_.store(State::idle, std::memory_order_relaxed); }
 
   TimePoint deadline() const noexcept { return deadline_; }
 
@@ -66,6 +71,7 @@ class Waiter : private Job, private Timer {
     void operator()() const noexcept { waiter->give_up(errc::cancelled); }
   };
 
+  static bool others_wait() noexcept;
   // True if a timer was needed and started.
   bool arm(TimePoint now) noexcept;
   static void resume(Job& job) noexcept;

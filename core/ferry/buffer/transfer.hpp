@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include <ferry/base/as_result.hpp>
 #include <ferry/base/result.hpp>
 #include <ferry/base/waiter.hpp>
 #include <ferry/transport/operation.hpp>
@@ -157,27 +158,5 @@ class [[nodiscard]] BasicTransfer final : public detail::TransferBase {
 
 using Transfer = BasicTransfer<void>;
 using AtomicTransfer = BasicTransfer<std::uint64_t>;
-
-// The outcome of an operation as Result<T>, without an exception and without another frame.
-template <class Operation>
-class [[nodiscard]] AsResult {
- public:
-  explicit AsResult(Operation operation) noexcept : operation_(std::move(operation)) {}
-
-  bool await_ready() noexcept(noexcept(operation_.await_ready())) { return operation_.await_ready(); }
-  bool await_suspend(std::coroutine_handle<> handle) { return operation_.await_suspend(handle); }
-  auto await_resume() { return operation_.await_result(); }
-
- private:
-  Operation operation_;
-};
-
-template <class A>
-requires requires(A& awaitable) {
-  awaitable.await_result();
-}
-AsResult<A> as_result(A awaitable) {
-  return AsResult<A>(std::move(awaitable));
-}
 
 }  // namespace ferry
