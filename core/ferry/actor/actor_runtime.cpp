@@ -276,7 +276,7 @@ void ActorRuntime::on_reply(Peer& peer, wire::Bytes&& message) noexcept {
   malformed(nullptr, Failure(errc::malformed, "an answer that is neither reply nor credit, from " + peer.describe()));
 }
 
-void ActorRuntime::on_peer_failed(Peer& peer, const Failure& why, PeerState) noexcept {
+void ActorRuntime::on_peer_failed(Peer& peer, const Failure& why, PeerState, ChannelNumber) noexcept {
   calls_.fail_all(peer, why.with_effect(Effect::unknown));
   std::vector<std::pair<ActorId, Window*>> windows;
   {

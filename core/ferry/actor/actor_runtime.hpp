@@ -82,7 +82,7 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   void on_request(const std::shared_ptr<Inbound>& from, wire::Bytes&& message) noexcept override;
   void on_inbound_closed(const std::shared_ptr<Inbound>& from, const Failure& why) noexcept override;
   void on_reply(Peer& peer, wire::Bytes&& message) noexcept override;
-  void on_peer_failed(Peer& peer, const Failure& why, PeerState state) noexcept override;
+  void on_peer_failed(Peer& peer, const Failure& why, PeerState state, ChannelNumber channel) noexcept override;
 
   Result<void> deliver(const std::shared_ptr<Inbound>& from, wire::Bytes&& message);
   std::shared_ptr<ActorCell> find(ActorId id) const noexcept;

@@ -30,6 +30,7 @@ Result<RegionHandle> RegionTable::insert(const LocalRegion& region) {
   } else if (used_ < limits::kRegions) {
     index = used_++;
     if (index % kBlock == 0) {
+      free_.reserve(index + kBlock);  // release() must not fail
       blocks_[index / kBlock].store(new Block, std::memory_order_release);
     }
   } else {
@@ -50,7 +51,7 @@ Result<RegionHandle> RegionTable::insert(const LocalRegion& region) {
 Result<RegionTable::Pin> RegionTable::pin(RegionHandle region, Access needed, std::uint64_t offset,
                                           std::uint64_t length) noexcept {
   Entry* slot = entry(region.slot);
-  if (slot == nullptr) {
+  if (slot == nullptr || slot->is_dead()) {
     return gone();
   }
   const std::uint32_t before = slot->pins.fetch_add(1, std::memory_order_acquire);
@@ -73,7 +74,7 @@ Result<RegionTable::Pin> RegionTable::pin(RegionHandle region, Access needed, st
 
 Result<LocalRegion> RegionTable::find(RegionHandle region) const {
   Entry* slot = entry(region.slot);
-  if (slot == nullptr) {
+  if (slot == nullptr || slot->is_dead()) {
     return gone();
   }
   const std::uint32_t before = slot->pins.fetch_add(1, std::memory_order_acquire);
@@ -85,8 +86,8 @@ Result<LocalRegion> RegionTable::find(RegionHandle region) const {
 }
 
 void RegionTable::set_notifications(RegionHandle region, NotificationSink* sink) noexcept {
-  if (Entry* slot = entry(region.slot)) {
-    slot->notifications.store(sink, std::memory_order_release);
+  if (const Pin pinned = try_pin(region, Access::none, 0, 0)) {
+    entry(region.slot)->notifications.store(sink, std::memory_order_release);
   }
 }
 
@@ -113,12 +114,13 @@ Result<void> RegionTable::notify(RegionHandle region, std::uint64_t tag) noexcep
 
 bool RegionTable::revoke(RegionHandle region) noexcept {
   Entry* slot = entry(region.slot);
-  if (slot == nullptr || slot->generation.load(std::memory_order_acquire) != region.generation.value()) {
-    return false;
-  }
-  const std::uint32_t before = slot->pins.fetch_or(Entry::kDead, std::memory_order_acq_rel);
-  if ((before & Entry::kDead) != 0) {
-    return false;
+  {
+    // The lock keeps the slot from being given to another region between the check and the mark.
+    const std::lock_guard lock(mutex_);
+    if (slot == nullptr || slot->generation.load(std::memory_order_relaxed) != region.generation.value() ||
+        (slot->pins.fetch_or(Entry::kDead, std::memory_order_acq_rel) & Entry::kDead) != 0) {
+      return false;
+    }
   }
   for (std::uint32_t now = slot->pins.load(std::memory_order_acquire); now != Entry::kDead;
        now = slot->pins.load(std::memory_order_acquire)) {
@@ -129,11 +131,11 @@ bool RegionTable::revoke(RegionHandle region) noexcept {
 
 void RegionTable::release(RegionHandle region) noexcept {
   Entry* slot = entry(region.slot);
-  FERRY_CHECK(slot != nullptr && (slot->pins.load(std::memory_order_relaxed) & Entry::kDead) != 0);
   const std::lock_guard lock(mutex_);
-  if (slot->generation.load(std::memory_order_relaxed) != region.generation.value()) {
+  if (slot == nullptr || slot->generation.load(std::memory_order_relaxed) != region.generation.value()) {
     return;
   }
+  FERRY_CHECK(slot->is_dead());
   slot->generation.store(0, std::memory_order_release);
   free_.push_back(region.slot.value() - 1);
 }

@@ -42,6 +42,9 @@ class RegionTable {
     std::atomic<std::uint64_t> generation{0};
     LocalRegion region{};  // written only while dead and unpinned
     std::atomic<NotificationSink*> notifications{nullptr};
+
+    // Asked before pinning, so that those who hammer on a stale reference do not hold up revoke().
+    bool is_dead() const noexcept { return (pins.load(std::memory_order_relaxed) & kDead) != 0; }
   };
 
  public:
@@ -88,7 +91,7 @@ class RegionTable {
   // The same without a reason: an empty Pin where pin() would fail.
   Pin try_pin(RegionHandle region, Access needed, std::uint64_t offset, std::uint64_t length) noexcept {
     Entry* slot = entry(region.slot);
-    if (slot == nullptr) [[unlikely]] {
+    if (slot == nullptr || slot->is_dead()) [[unlikely]] {
       return Pin();
     }
     const std::uint32_t before = slot->pins.fetch_add(1, std::memory_order_acquire);
@@ -105,7 +108,7 @@ class RegionTable {
   // A copy of what was registered; revoked if it no longer is.
   Result<LocalRegion> find(RegionHandle region) const;
 
-  // Where the region's notifications go; null for nowhere. Not concurrently with revoke().
+  // Where the region's notifications go; null for nowhere. Does nothing if the region was revoked.
   void set_notifications(RegionHandle region, NotificationSink* sink) noexcept;
   // Gives a tag to the region's sink. unsupported without one, overloaded when it is full, revoked.
   Result<void> notify(RegionHandle region, std::uint64_t tag) noexcept;
@@ -114,7 +117,7 @@ class RegionTable {
   // The slot stays taken until release(), so that transports can silence their own access in between.
   bool revoke(RegionHandle region) noexcept;
 
-  // Gives the slot of a revoked region free for another registration.
+  // Gives the slot of a revoked region free for another registration. Does nothing if it was released already.
   void release(RegionHandle region) noexcept;
 
   // Slots in use, revoked but unreleased ones included.

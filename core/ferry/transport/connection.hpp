@@ -3,6 +3,7 @@
 //
 // A connection carries requests one way: the peer's own requests travel on a connection of its own.
 // Owner: the Peer, for the Node's life. Any thread may call anything; no call blocks except abandon() and close().
+// The Peer may hold its lock while it calls start(), send() or describe(): they ask nothing of the Peer.
 // Implementations are named by their transport (TcpConnection) and call back through ConnectionEvents.
 #pragma once
 
@@ -25,7 +26,8 @@ class Connection {
   virtual ~Connection() = default;
 
   // Begins to make a channel; on_open or on_closed follows, perhaps before open() returns. Each on_open is followed by
-  // exactly one on_closed, when that channel ends. Not called while a channel is open or being opened.
+  // exactly one on_closed, when that channel ends. Not called while a channel is open or being opened, nor after
+  // close().
   virtual void open() noexcept = 0;
 
   // Never calls ConnectionEvents before it returns. Sets Operation::connection if it is pending.
@@ -58,7 +60,7 @@ class Connection {
   // Never waits (the actor runtime bounds what is under way) and never calls ConnectionEvents before it returns.
   virtual bool send(wire::Bytes&& message) noexcept = 0;
 
-  // Ends the channel: pending operations end with `why`; no callback comes after it returns.
+  // Ends the channel for good: pending operations end with `why`; no callback comes after it returns.
   virtual void close(const Failure& why) noexcept = 0;
 
   // True if members of a Sequence may be started without waiting for each other: the transport keeps their order and

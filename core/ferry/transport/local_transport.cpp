@@ -72,13 +72,21 @@ Result<void> LocalConnection::execute(Operation& operation) {
         }
       }
       return {};
-    case OperationKind::write:
+    case OperationKind::write: {
+      std::uint64_t written = 0;
       for (const Chunk& chunk : operation.chunks()) {
         if (auto done = copy_to_region(regions, region, base + chunk.remote_offset, chunk.local, chunk.length); !done) {
-          return done;
+          return written == 0 ? done : done.error().with_effect(Effect::unknown);
+        }
+        written += chunk.length;
+      }
+      if (operation.notify) {
+        if (auto told = regions.notify(region, operation.tag); !told) {
+          return written == 0 ? told : told.error().with_effect(Effect::unknown);
         }
       }
-      return operation.notify ? regions.notify(region, operation.tag) : Result<void>{};
+      return {};
+    }
     case OperationKind::fetch_add:
     case OperationKind::compare_swap:
     case OperationKind::swap: {

@@ -44,8 +44,9 @@ struct Chunk {
 
 // Runs of a Sequence share one: the owner (or the transport on its behalf) skips what follows a failed member.
 struct SequenceTag {
-  std::uint64_t id = 0;     // unique per initiator process; 0: independent operation
-  std::uint32_t index = 0;  // of the member
+  std::uint64_t id = 0;       // unique per initiator process; 0: independent operation
+  std::uint32_t index = 0;    // of the member
+  std::uint64_t channel = 0;  // for the Peer: the channel that all members must go to; 0: any
 };
 
 // What is asked of one operation; a value.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -24,12 +25,16 @@ namespace ferry {
 class NodeCore;
 class Peer;
 
+// Counts the channels of a Peer: what is sent or started under one number ends with that channel. Never 0.
+using ChannelNumber = std::uint64_t;
+
 // Told about the fate of a peer's messages; implemented by the actor runtime.
 class PeerEvents {
  public:
   virtual void on_reply(Peer& peer, wire::Bytes&& message) noexcept = 0;
-  // Messages sent since the peer was last open may not have arrived; replies to them will not.
-  virtual void on_peer_failed(Peer& peer, const Failure& why, PeerState state) noexcept = 0;
+  // A channel of the peer has ended, or none could be made. Messages sent under this channel number or a lower one that
+  // have not been answered may not have arrived, and no answer to them will.
+  virtual void on_peer_failed(Peer& peer, const Failure& why, PeerState state, ChannelNumber channel) noexcept = 0;
 
  protected:
   ~PeerEvents() = default;
@@ -55,10 +60,11 @@ class Peer final : private ConnectionEvents {
   // Which transport is used and why the others are not; for people.
   std::string explain() const;
 
-  // Starts the operation, now or once a channel is open. Never `not_open`.
+  // Starts the operation, now or once a channel is open. Never `not_open`. One that is bound to a channel
+  // (SequenceTag::channel) and finds another ends not_executed.
   Started start(Operation& operation) noexcept {
     Connection* connection = ready_.load(std::memory_order_acquire);
-    if (connection != nullptr) [[likely]] {
+    if (connection != nullptr && operation.sequence.channel == 0) [[likely]] {
       const Started started = connection->start(operation);
       if (started != Started::not_open) [[likely]] {
         return started;
@@ -79,10 +85,11 @@ class Peer final : private ConnectionEvents {
   bool abandon(Operation& operation) noexcept;  // see Connection::abandon
 
   // Queues a message. The peer's fate, and nothing was queued, if it has one already; a later failure to deliver is
-  // told to PeerEvents, perhaps before this returns.
-  Failure send(wire::Bytes&& message) noexcept;
+  // told to PeerEvents, perhaps before this returns. sent_under: gets the channel's number before that can happen.
+  Failure send(wire::Bytes&& message, std::atomic<ChannelNumber>* sent_under = nullptr) noexcept;
 
   bool pipelines_sequences() const noexcept;
+  ChannelNumber channel() const noexcept { return channel_.load(std::memory_order_acquire); }
 
   // "shm": what carries operations and messages now; "none" while there is no channel.
   std::string_view transport_name() const noexcept;
@@ -101,6 +108,7 @@ class Peer final : private ConnectionEvents {
     TransportId transport;
     std::unique_ptr<Connection> connection;  // null: no way there
     std::string why_not;
+    errc code = errc::peer_unreachable;  // of the latest failure to open it
   };
   using Queue = boost::intrusive::list<
       Operation, boost::intrusive::member_hook<Operation, boost::intrusive::list_member_hook<>, &Operation::hook>>;
@@ -111,15 +119,21 @@ class Peer final : private ConnectionEvents {
   void on_message(Connection& connection, wire::Bytes&& message) noexcept override;
 
   Started start_slow(Operation& operation) noexcept;
-  void make_candidates();
+  std::vector<Candidate> make_candidates();
   void open_candidate(std::unique_lock<std::mutex> lock) noexcept;
+  void call_open(Connection& connection) noexcept;
   void hand_over(Connection& connection) noexcept;
   void fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, PeerState state) noexcept;
   Failure unreachable() const;
+  static Failure channel_of_sequence_ended();
 
   NodeCore& node_;
   const ProcessId id_;
   std::atomic<Connection*> ready_{nullptr};
+  std::atomic<ChannelNumber> channel_{1};  // the present one's, or the next one's; changed under the lock
+
+  // Held around Connection::open(), which may call back: so that none is opened after it was closed for good.
+  std::recursive_mutex opening_;
 
   mutable std::mutex mutex_;  // never held while calling a Connection, but for send and start, which call nothing back
   State state_ = State::idle;
@@ -146,7 +160,7 @@ class PeerTable {
   void set_events(PeerEvents& events) noexcept { events_ = &events; }
   PeerEvents* events() const noexcept { return events_; }
 
-  // Closes every peer; blocks until their connections are quiet.
+  // Closes every peer, and those that are added later; blocks until their connections are quiet.
   void shut_down() noexcept;
 
  private:
