@@ -35,7 +35,9 @@ struct Answers final : PeerEvents {
   void on_reply(Peer&, wire::Bytes&& message) noexcept override {
     received.push_back(std::to_integer<int>(message[0]));
   }
-  void on_peer_failed(Peer&, const Failure& why, PeerState) noexcept override { failures.push_back(why.code()); }
+  void on_peer_failed(Peer&, const Failure& why, PeerState, ChannelNumber) noexcept override {
+    failures.push_back(why.code());
+  }
   std::vector<int> received;
   std::vector<errc> failures;
 };

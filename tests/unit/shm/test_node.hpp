@@ -120,7 +120,7 @@ class RecordingEvents final : public PeerEvents {
     const std::lock_guard lock(mutex_);
     replies_.push_back(std::move(message));
   }
-  void on_peer_failed(Peer&, const Failure& why, PeerState state) noexcept override {
+  void on_peer_failed(Peer&, const Failure& why, PeerState state, ChannelNumber) noexcept override {
     const std::lock_guard lock(mutex_);
     failures_.push_back({why, state});
   }

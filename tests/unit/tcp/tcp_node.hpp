@@ -75,7 +75,7 @@ class RecordingSink final : public MessageSink, public PeerEvents {
     const std::lock_guard lock(mutex_);
     replies.emplace_back(wire::as_text(message));
   }
-  void on_peer_failed(Peer&, const Failure& why, PeerState state) noexcept override {
+  void on_peer_failed(Peer&, const Failure& why, PeerState state, ChannelNumber) noexcept override {
     const std::lock_guard lock(mutex_);
     failures.push_back(why.to_text());
     states.push_back(state);
