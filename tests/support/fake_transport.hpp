@@ -29,6 +29,7 @@ class FakeConnection final : public Connection {
   bool completes_inline = false;
   bool cancels_at_once = true;
   bool pipelines = true;
+  bool records = true;       // what was started and sent
   std::uint64_t result = 0;  // of atomics
   Failure inline_failure{};  // of operations that complete inline
   Failure open_failure{};    // open() fails with it at once
@@ -48,6 +49,19 @@ class FakeConnection final : public Connection {
     Operation* operation = take_front();
     operation->result = result;
     failure ? operation->complete(std::move(failure)) : operation->complete();
+  }
+  // The same if there is one; for a thread beside those that start and drop operations.
+  void finish_one() {
+    Operation* operation = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (operations_.empty()) {
+        return;
+      }
+      operation = &operations_.front();
+      operations_.pop_front();
+    }
+    operation->complete();
   }
   void finish_all(const Failure& failure = {}) {
     while (in_flight() > 0) {
@@ -136,7 +150,9 @@ class FakeConnection final : public Connection {
     if (!is_open_) {
       return Started::not_open;
     }
-    started_.push_back(operation.sequence.index);
+    if (records) {
+      started_.push_back(operation.sequence.index);
+    }
     if (completes_inline) {
       operation.failure = inline_failure;
       operation.result = result;

@@ -4,96 +4,26 @@
 
 #include <fmt/format.h>
 
+#include <ferry/actor/activation.hpp>
 #include <ferry/actor/actor_runtime.hpp>
 #include <ferry/base/limits.hpp>
 #include <ferry/transport/node_core.hpp>
 
 namespace ferry {
 
-// One endpoint that suspended, or is about to run its first step.
-struct ActorCell::Activation : Job {
-  Activation(ActorCell& owner, const EndpointInfo& info, Envelope request)
-      : Job(&Activation::end_later), cell(owner), endpoint(info), envelope(std::move(request)) {
-    reply = make_reply({0, Effect::none, envelope.header.call});
-    Task<void> body = endpoint.start(*cell.actor_, cell.runtime_.node(), envelope.body(), stop.get_token(), reply);
-    task.emplace(cell.strand_, std::move(body), &Activation::done, this);
-    task->scope().call = cell.runtime_.next_activation();
-    if (envelope.header.time_left != 0) {
-      const TimePoint now = cell.runtime_.node().executor().now();
-      task->scope().deadline = saturating_add(now, Duration(static_cast<std::int64_t>(std::min<std::uint64_t>(
-                                                       envelope.header.time_left, Duration::max().count()))));
-    }
-  }
-
-  // Inside the task's last step: its frame is ended by a job of its own, unless it never suspended.
-  static void done(detail::RootTask<void>&, void* user) noexcept {
-    auto& self = *static_cast<Activation*>(user);
-    self.is_done = true;
-    if (!self.in_first_step) {
-      self.cell.strand_.post(self);
-    }
-  }
-  static void end_later(Job& job) noexcept {
-    auto& self = static_cast<Activation&>(job);
-    ActorCell& owner = self.cell;
-    owner.finished(self);
-    owner.next();
-  }
-
-  ActorCell& cell;
-  const EndpointInfo& endpoint;
-  Envelope envelope;
-  StopSource stop;
-  wire::Bytes reply;
-  bool in_first_step = true;
-  bool is_done = false;
-  std::optional<detail::RootTask<void>> task;
-};
-
-// Brings something to the strand.
-struct ActorCell::PostJob : Job {
-  enum class What : unsigned char { envelope, cancel, stop };
-  PostJob(What kind, std::shared_ptr<ActorCell> to)
-      : Job(&PostJob::arrive, &PostJob::drop), what(kind), cell(std::move(to)) {}
-
-  static void drop(Job& job) noexcept { delete static_cast<PostJob*>(&job); }
-
-  static void arrive(Job& job) noexcept {
-    const std::unique_ptr<PostJob> self(static_cast<PostJob*>(&job));
-    ActorCell& cell = *self->cell;
-    switch (self->what) {
-      case What::envelope:
-        cell.receive(std::move(self->envelope));
-        break;
-      case What::cancel:
-        cell.withdraw(self->envelope.from.channel.get(), self->envelope.from.call);
-        break;
-      case What::stop:
-        cell.do_stop(self->why);
-        if (self->done != nullptr) {
-          self->done(self->user);
-        }
-        break;
-    }
-  }
-
-  What what;
-  std::shared_ptr<ActorCell> cell;
-  Envelope envelope;
-  Failure why{};
-  StopDone done = nullptr;
-  void* user = nullptr;
-};
-
 ActorCell::ActorCell(ActorRuntime& runtime, const ActorClass& actor_class, ActorId id, std::string name)
     : runtime_(runtime),
       class_(actor_class),
       context_(runtime.node(), id, std::move(name)),
-      strand_(runtime.node().executor(), &runtime.node()) {}
+      strand_(runtime.node().executor(), &runtime.node()),
+      own_window_(runtime.window(runtime.self_peer(), context_.id())) {}
 
 ActorCell::~ActorCell() = default;
 
 Failure ActorCell::construct(std::span<const wire::ByteView> arguments) noexcept {
+  if (const Failure why = stop_requested()) {
+    return why;
+  }
   try {
     actor_ = class_.construct(context_, arguments);
     return {};
@@ -111,44 +41,41 @@ void ActorCell::post(std::shared_ptr<ActorCell> self, Envelope envelope) {
   strand_.post(*job.release());
 }
 
-void ActorCell::cancel(std::shared_ptr<ActorCell> self, const std::shared_ptr<Inbound>& channel, CallId call) {
-  auto job = std::make_unique<PostJob>(PostJob::What::cancel, std::move(self));
-  job->envelope.from = {channel, call};
-  strand_.post(*job.release());
-}
-
-void ActorCell::stop(std::shared_ptr<ActorCell> self, const Failure& why, StopDone done, void* user) {
-  auto job = std::make_unique<PostJob>(PostJob::What::stop, std::move(self));
-  job->why = why;
-  job->done = done;
-  job->user = user;
-  strand_.post(*job.release());
-}
-
 bool ActorCell::is_waited_for_by_current(std::uint16_t endpoint) const noexcept {
-  return Strand::current() == &strand_ && exclusive_ != nullptr &&
+  return strand_.is_current() && exclusive_ != nullptr && TaskScope::current() != nullptr &&
          TaskScope::current()->call == exclusive_->task->scope().call && endpoint < class_.endpoints.size() &&
          !class_.endpoints[endpoint].is_concurrent;
 }
 
+// Answers a message that no endpoint will see.
+void ActorCell::refuse(const Envelope& envelope, const Failure& why) {
+  taken(envelope);
+  runtime_.reply_failure(envelope.from, why);
+}
+
 void ActorCell::receive(Envelope envelope) {
-  if (stopped_) {
+  if (was_cancelled(envelope)) {
     taken(envelope);
-    runtime_.reply_failure(envelope.from, stopped_);
+    return;
+  }
+  if (const Failure why = stopped_ ? stopped_ : stop_requested()) {
+    refuse(envelope, why);
     return;
   }
   const std::size_t index = envelope.header.endpoint;
-  if (envelope.header.fingerprint != class_.fingerprint || index >= class_.endpoints.size()) {
-    taken(envelope);
-    runtime_.reply_failure(
-        envelope.from,
-        Failure(errc::version_mismatch,
-                fmt::format("the caller's {} differs from the one that runs here (endpoints, their order "
-                            "or their types); build both from the same declaration",
-                            class_.name)));
+  if (envelope.header.fingerprint != class_.fingerprint) {
+    refuse(envelope, Failure(errc::version_mismatch,
+                             fmt::format("the caller's {} differs from the one that runs here (endpoints, their order "
+                                         "or their types); build both from the same declaration",
+                                         class_.name)));
     return;
   }
-  if (exclusive_ != nullptr && !class_.endpoints[index].is_concurrent) {
+  if (index >= class_.endpoints.size()) {
+    refuse(envelope, Failure(errc::no_such_endpoint, fmt::format("{} has {} endpoints, and none of number {}",
+                                                                 class_.name, class_.endpoints.size(), index)));
+    return;
+  }
+  if ((exclusive_ != nullptr || !waiting_.empty()) && !class_.endpoints[index].is_concurrent) {
     waiting_.push_back(std::move(envelope));
     return;
   }
@@ -167,6 +94,24 @@ void ActorCell::run(Envelope envelope) {
 
 // The failure for the exception in flight.
 Failure ActorCell::exception_failure(const EndpointInfo& endpoint) const {
+  try {
+    throw;
+  } catch (const detail::ArgumentsRefused& refused) {
+    return Failure(errc::malformed,
+                   fmt::format("{}::{} of actor \"{}\" was not run, its arguments cannot be decoded: {}", class_.name,
+                               endpoint.name, name(), refused.why.detail()));
+  } catch (const Error& error) {
+    if (id() == ActorRuntime::kNodeActor) {
+      return error.failure();  // ferry's own endpoints: the caller acts on the code
+    }
+    return endpoint_failure(endpoint);
+  } catch (...) {
+    return endpoint_failure(endpoint);
+  }
+}
+
+// For the exception in flight, as a user's endpoint throws it.
+Failure ActorCell::endpoint_failure(const EndpointInfo& endpoint) const {
   return Failure(errc::endpoint_failed,
                  fmt::format("{}::{} of actor \"{}\" threw {}", class_.name, endpoint.name, name(),
                              describe_exception(std::current_exception(), limits::kExceptionText)))
@@ -212,13 +157,23 @@ void ActorCell::finished(Activation& activation) noexcept {
   running_.remove_if([&activation](const auto& running) { return running.get() == &activation; });
 }
 
-// Starts what waits, until an endpoint suspends or nothing is left.
+// Has what waits longest started, unless an endpoint keeps it from that.
 void ActorCell::next() {
-  while (exclusive_ == nullptr && !waiting_.empty() && !stopped_) {
-    Envelope envelope = std::move(waiting_.front());
-    waiting_.pop_front();
-    run(std::move(envelope));
+  if (exclusive_ == nullptr && !waiting_.empty() && !next_job_.is_queued) {
+    next_job_.is_queued = true;
+    strand_.post(next_job_);
   }
+}
+
+void ActorCell::run_next() {
+  next_job_.is_queued = false;
+  if (exclusive_ != nullptr || waiting_.empty() || stop_requested()) {
+    return;  // a stop answers those that wait
+  }
+  Envelope envelope = std::move(waiting_.front());
+  waiting_.pop_front();
+  run(std::move(envelope));
+  next();
 }
 
 void ActorCell::answer(const Envelope& envelope, const EndpointInfo& endpoint, wire::Bytes&& reply,
@@ -246,67 +201,26 @@ void ActorCell::answer(const Envelope& envelope, const EndpointInfo& endpoint, w
   runtime_.reply(envelope.from, std::move(reply));
 }
 
-void ActorCell::withdraw(const Inbound* channel, CallId call) {
-  const auto is_it = [&](const Envelope& envelope) {
-    return envelope.from.channel.get() == channel && envelope.from.call == call;
-  };
-  const auto queued = std::find_if(waiting_.begin(), waiting_.end(), is_it);
-  if (queued != waiting_.end()) {
-    taken(*queued);
-    waiting_.erase(queued);
-    return;
-  }
-  for (const auto& activation : running_) {
-    if (is_it(activation->envelope)) {
-      activation->stop.request_stop();
-      return;
-    }
-  }
-}
-
-void ActorCell::do_stop(const Failure& why) noexcept {
-  if (!stopped_) {
-    stopped_ = why;
-  }
-  for (const auto& activation : running_) {
-    if (activation->is_done) {
-      strand_.withdraw(*activation);
-    }
-    activation->task.reset();  // cancels what it waits for, and waits until that is quiet
-    runtime_.reply_failure(activation->envelope.from, stopped_.with_effect(Effect::unknown));
-  }
-  running_.clear();
-  exclusive_ = nullptr;
-  for (const Envelope& envelope : waiting_) {
-    taken(envelope);
-    runtime_.reply_failure(envelope.from, stopped_);
-  }
-  waiting_.clear();
-  if (actor_ != nullptr) {
-    const NodeCore& node = runtime_.node();
-    context_.registrations().revoke_all(saturating_add(node.executor().now(), node.limits().quiet_grace));
-    actor_->on_stop();
-    actor_.reset();
-  }
-}
-
 // Tells the sender that the message has left the mailbox: it may send another.
 void ActorCell::taken(const Envelope& envelope) {
   const std::size_t bytes = envelope.message.size();
-  if (envelope.from.channel == nullptr) {
-    runtime_.window_of_self(id()).give_back(1, bytes);
+  const std::shared_ptr<Inbound>& channel = envelope.from.channel;
+  if (channel == nullptr) {
+    own_window_->give_back(1, bytes);
     return;
   }
-  auto found = std::find_if(consumed_.begin(), consumed_.end(),
-                            [&](const Consumed& known) { return known.channel == envelope.from.channel; });
+  auto found = std::find_if(consumed_.begin(), consumed_.end(), [&](const Consumed& known) {
+    return !known.channel.owner_before(channel) && !channel.owner_before(known.channel);
+  });
   if (found == consumed_.end()) {
-    consumed_.push_back({envelope.from.channel, 0, 0});
+    std::erase_if(consumed_, [](const Consumed& known) { return known.channel.expired(); });
+    consumed_.push_back({channel, 0, 0});
     found = consumed_.end() - 1;
   }
   ++found->messages;
   found->bytes += bytes;
-  if (found->messages >= limits::kWindowMessages / 2 || found->bytes >= limits::kWindowBytes / 2) {
-    found->channel->send(make_credit({found->messages, id(), found->bytes}));
+  if (found->messages >= limits::kCreditMessages || found->bytes >= limits::kCreditBytes) {
+    channel->send(make_credit({found->messages, id(), found->bytes}));
     consumed_.erase(found);
   }
 }

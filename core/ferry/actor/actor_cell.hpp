@@ -4,9 +4,12 @@
 // own strand. Thread: post(), cancel() and stop() from any; everything else on the strand.
 #pragma once
 
+#include <atomic>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +17,7 @@
 #include <ferry/actor/actor_class.hpp>
 #include <ferry/actor/actor_context.hpp>
 #include <ferry/actor/message.hpp>
+#include <ferry/actor/window.hpp>
 #include <ferry/base/root_task.hpp>
 #include <ferry/base/strand.hpp>
 #include <ferry/transport/inbound.hpp>
@@ -59,9 +63,10 @@ class ActorCell {
 
   void post(std::shared_ptr<ActorCell> self, Envelope envelope);
   void cancel(std::shared_ptr<ActorCell> self, const std::shared_ptr<Inbound>& channel, CallId call);
-  // `done` runs on the strand when the actor has been destroyed. The first reason counts.
-  using StopDone = void (*)(void* user) noexcept;
-  void stop(std::shared_ptr<ActorCell> self, const Failure& why, StopDone done, void* user);
+  // Passes by what waits in the mailbox. `done` runs on the strand when the actor has been destroyed. The first reason
+  // counts.
+  using StopDone = std::function<void()>;
+  void stop(std::shared_ptr<ActorCell> self, const Failure& why, StopDone done);
 
   // True if the running step belongs to the endpoint that keeps other endpoints of this actor from starting.
   bool is_waited_for_by_current(std::uint16_t endpoint) const noexcept;
@@ -69,6 +74,13 @@ class ActorCell {
  private:
   struct Activation;
   struct PostJob;
+  // Runs the next waiting message: each is a step of its own, so that others on the executor, and a stop, get theirs.
+  struct NextJob : Job {
+    explicit NextJob(ActorCell& owner) noexcept
+        : Job([](Job& job) noexcept { static_cast<NextJob&>(job).cell.run_next(); }), cell(owner) {}
+    ActorCell& cell;
+    bool is_queued = false;
+  };
 
   void receive(Envelope envelope);
   void run(Envelope envelope);
@@ -76,14 +88,20 @@ class ActorCell {
   void begin_task(const EndpointInfo& endpoint, Envelope envelope);
   void finished(Activation& activation) noexcept;
   void next();
+  void run_next();
   void withdraw(const Inbound* channel, CallId call);
   void do_stop(const Failure& why) noexcept;
   void taken(const Envelope& envelope);
   Failure exception_failure(const EndpointInfo& endpoint) const;
+  Failure endpoint_failure(const EndpointInfo& endpoint) const;
   void answer(const Envelope& envelope, const EndpointInfo& endpoint, wire::Bytes&& reply, const Failure& failure);
+  void refuse(const Envelope& envelope, const Failure& why);
+  bool was_cancelled(const Envelope& envelope);
+  Failure stop_requested() const;
 
+  // Weak: a channel that has ended must not be kept by those who have taken its messages.
   struct Consumed {
-    std::shared_ptr<Inbound> channel;
+    std::weak_ptr<Inbound> channel;
     std::uint32_t messages = 0;
     std::uint64_t bytes = 0;
   };
@@ -96,8 +114,20 @@ class ActorCell {
   std::deque<Envelope> waiting_;                    // behind the exclusive endpoint, oldest first
   std::list<std::unique_ptr<Activation>> running_;  // endpoints that await
   Activation* exclusive_ = nullptr;
-  Failure stopped_{};               // why; none while it lives
-  std::vector<Consumed> consumed_;  // taken, and not yet credited to the sender
+  NextJob next_job_{*this};
+  Failure stopped_{};                         // why; none while it lives
+  std::vector<Consumed> consumed_;            // taken, and not yet credited to the sender
+  const std::shared_ptr<Window> own_window_;  // of this process toward it
+
+  // What passes the mailbox by: known before the job that brings it to the strand has run.
+  struct Cancelled {
+    const Inbound* channel;
+    CallId call;
+  };
+  mutable std::mutex urgent_mutex_;
+  std::atomic<bool> is_urgent_{false};  // one of the two is set
+  Failure stop_requested_{};
+  std::vector<Cancelled> cancelled_;
 };
 
 }  // namespace ferry

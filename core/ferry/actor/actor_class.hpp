@@ -35,8 +35,9 @@ struct EndpointInfo {
   std::string_view name;
   bool is_concurrent = false;
   bool is_task = false;
+  bool takes_stop = false;  // has a StopToken parameter: cancelling the call stops what it awaits, too
   // Exactly one is set. Arguments are decoded from `body`; the value is appended to `reply`. Exceptions pass; malformed
-  // arguments throw Error.
+  // arguments throw detail::ArgumentsRefused before anything of the actor runs.
   void (*run)(Actor& actor, NodeCore& node, wire::ByteView body, const StopToken& stop, wire::Bytes& reply) = nullptr;
   Task<void> (*start)(Actor& actor, NodeCore& node, wire::ByteView body, StopToken stop, wire::Bytes& reply) = nullptr;
 };
@@ -52,11 +53,16 @@ struct ActorClass {
 
 namespace detail {
 
+// Not an Error: what an endpoint throws must not be mistaken for it.
+struct ArgumentsRefused {
+  Failure why;
+};
+
 template <class T>
 T decode_or_throw(wire::Decoder& decoder) {
   auto value = wire::decode<T>(decoder);
   if (!value) {
-    throw Error(value.error());
+    throw ArgumentsRefused{value.error()};
   }
   return std::move(*value);
 }
@@ -74,7 +80,7 @@ std::tuple<P...> decode_parameters(std::tuple<P...>*, NodeCore& node, wire::Byte
   };
   std::tuple<P...> parameters{one(std::type_identity<P>{})...};  // braces: left to right
   if (!decoder.finish()) {
-    throw Error(decoder.failure());
+    throw ArgumentsRefused{decoder.failure()};
   }
   return parameters;
 }
@@ -113,7 +119,12 @@ template <class T, class Entry>
 constexpr EndpointInfo endpoint_info() {
   using Called = EndpointShapeOf<std::remove_cv_t<decltype(Entry::function)>>;
   static_assert(std::is_base_of_v<typename Called::Owner, T>, "an endpoint is a member function of its actor class");
-  EndpointInfo info{wire::member_name<Entry::function>(), Entry::is_concurrent, Called::is_task, nullptr, nullptr};
+  EndpointInfo info{wire::member_name<Entry::function>(),
+                    Entry::is_concurrent,
+                    Called::is_task,
+                    Called::takes_stop,
+                    nullptr,
+                    nullptr};
   if constexpr (Called::is_task) {
     info.start = &start_endpoint<T, Entry>;
   } else {

@@ -66,15 +66,24 @@ Result<void> try_send(const CallTarget& target, wire::Bytes message) {
                                node.limits().frame_bytes))
         .during("try_send");
   }
+  if (!node.executor().is_of_this_process()) {
+    return made_before_fork().during("try_send");
+  }
+  if (node.actors() == nullptr) {
+    return Failure(errc::unsupported, "this node has no actors").during("try_send");
+  }
   ActorRuntime& runtime = *node.actors();
-  Window& window = runtime.window(*target.peer, target.actor);
-  if (!window.try_take(message.size())) {
+  const auto window = runtime.window(*target.peer, target.actor);
+  if (runtime.self_call(target) != SelfCall::no) {
+    window->take_anyway(message.size());
+  } else if (!window->try_take(message.size())) {
     return Failure(errc::overloaded, "the actor has not taken what this process sent before; use send, which waits")
         .during("try_send");
   }
+  std::atomic<ChannelNumber> sent_under{0};  // nobody waits for an answer
   store_request(message.data(),
                 RequestHeader{MessageKind::send, target.endpoint, target.fingerprint, {}, target.actor, 0});
-  if (Failure fate = runtime.send_request(*target.peer, std::move(message))) {
+  if (Failure fate = runtime.send_request(*target.peer, std::move(message), sent_under)) {
     return fate.during("try_send");
   }
   return {};

@@ -16,6 +16,7 @@
 #include <ferry/actor/call.hpp>
 #include <ferry/actor/call_table.hpp>
 #include <ferry/actor/window.hpp>
+#include <ferry/base/one_shot.hpp>
 #include <ferry/transport/inbound.hpp>
 #include <ferry/transport/peer.hpp>
 
@@ -49,12 +50,14 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   Task<void> stop(ActorId id, Failure why);
 
   // --- For calls.
-  Window& window(Peer& peer, ActorId actor);
-  Window& window_of_self(ActorId actor);
+  Peer& self_peer() const noexcept { return self_peer_; }
+  std::shared_ptr<Window> window(Peer& peer, ActorId actor);
+  // The actor has ended: nothing is sent to it any more but by those that hold its window.
+  void forget_window(const Peer& peer, ActorId actor) noexcept;
   // Delivers here or hands to the peer. The peer's fate if it is gone.
-  Failure send_request(Peer& peer, wire::Bytes&& message) noexcept;
+  Failure send_request(Peer& peer, wire::Bytes&& message, std::atomic<ChannelNumber>& sent_under) noexcept;
   void cancel_call(Peer& peer, const CancelHeader& header) noexcept;
-  bool would_wait_for_itself(const detail::CallTarget& target) const noexcept;
+  detail::SelfCall self_call(const detail::CallTarget& target) const noexcept;
 
   // --- For cells.
   void reply(const ReplyTo& to, wire::Bytes&& message) noexcept;
@@ -86,13 +89,17 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
 
   Result<void> deliver(const std::shared_ptr<Inbound>& from, wire::Bytes&& message);
   std::shared_ptr<ActorCell> find(ActorId id) const noexcept;
+  std::shared_ptr<Window> find_window(const Peer& peer, ActorId actor) const noexcept;
   Failure absent(ActorId id) const;
-  Result<std::shared_ptr<ActorCell>> make_cell(const ActorSpec& spec);
+  Result<std::shared_ptr<ActorCell>> make_cell(ActorSpec spec, const OneShot<Failure>& outcome);
   std::shared_ptr<ActorCell> new_cell(const ActorClass& actor_class, ActorId id, const std::string& name);
   void forget(ActorId id, const Failure& why);
   void malformed(const Inbound* from, const Failure& failure) noexcept;
 
+  struct Construction;
+
   NodeCore& node_;
+  Peer& self_peer_;
   const std::vector<ActorClass> classes_;
   CallTable calls_;
   std::atomic<std::uint64_t> next_activation_{1};
@@ -103,9 +110,10 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   std::unordered_map<ActorId, Failure> ends_;  // why the latest stopped ones did
   std::vector<ActorId> ends_order_;
   std::uint64_t next_actor_ = kNodeActor.value() + 1;
+  bool takes_actors_ = true;  // until shut_down()
 
-  std::mutex windows_mutex_;
-  std::unordered_map<WindowKey, std::unique_ptr<Window>, WindowHash> windows_;
+  mutable std::mutex windows_mutex_;
+  std::unordered_map<WindowKey, std::shared_ptr<Window>, WindowHash> windows_;
 
   void retire(ActorCell* cell) noexcept;
   bool delete_retired() noexcept;  // false: there were none

@@ -20,21 +20,25 @@ bool MessageAwaiter::start(std::coroutine_handle<> handle, MessageKind kind) {
   }
   NodeCore& node = target_.peer->node();
   runtime_ = node.actors();
+  if (runtime_ == nullptr) {
+    return refuse(Failure(errc::unsupported, "this node has no actors, and so nobody who takes the answer"));
+  }
   if (message_.size() > node.limits().frame_bytes) {
     return refuse(Failure(errc::too_large,
                           fmt::format("the message has {} bytes, a frame at most {} (NodeLimits::frame_bytes); pass a "
                                       "reference to registered memory in place of large data",
                                       message_.size(), node.limits().frame_bytes)));
   }
-  if (kind == MessageKind::call && runtime_->would_wait_for_itself(target_)) {
+  const SelfCall self_call = runtime_->self_call(target_);
+  if (kind == MessageKind::call && self_call == SelfCall::waits_for_itself) {
     return refuse(Failure(errc::would_deadlock,
                           "the actor calls an endpoint of its own that cannot start before the "
                           "present one ends; call the member function, or list it concurrent"));
   }
   bind(handle, limits_);
   RequestHeader header{kind, target_.endpoint, target_.fingerprint, {}, target_.actor, 0};
+  call_peer = target_.peer;
   if (kind == MessageKind::call) {
-    call_peer = target_.peer;
     id_ = runtime_->calls().add(*this);
     header.call = id_;
     if (deadline() != kNever) {
@@ -44,15 +48,13 @@ bool MessageAwaiter::start(std::coroutine_handle<> handle, MessageKind kind) {
   }
   store_request(message_.data(), header);
   window_bytes = message_.size();
-  window_ = &runtime_->window(*target_.peer, target_.actor);
+  window_ = runtime_->window(*target_.peer, target_.actor);
   stage_.store(Stage::waiting_for_room, std::memory_order_relaxed);
-  if (window_->take_or_wait(*this)) {
-    stage_.store(Stage::sent, std::memory_order_relaxed);
-    window_served.store(true, std::memory_order_relaxed);
-    send_now(std::move(message_));
-    if (kind == MessageKind::send) {
-      wake();
-    }
+  if (self_call != SelfCall::no) {
+    window_->take_anyway(window_bytes);
+    on_room();
+  } else if (window_->take_or_wait(*this)) {
+    on_room();
   }
   if (!is_woken()) {
     watch(limits_);
@@ -60,11 +62,11 @@ bool MessageAwaiter::start(std::coroutine_handle<> handle, MessageKind kind) {
   return commit();
 }
 
-// Touches nothing of the awaiter after the message has left.
-void MessageAwaiter::send_now(wire::Bytes&& message) noexcept {
+// The message leaves. A call may have its reply before this returns; what ends it waits for window_served.
+void MessageAwaiter::send_now() noexcept {
   ActorRuntime& runtime = *runtime_;
   const CallId id = id_;
-  const Failure fate = runtime.send_request(*target_.peer, std::move(message));
+  const Failure fate = runtime.send_request(*target_.peer, std::move(message_), call_sent_under);
   if (fate && id) {
     runtime.calls().fail(id, fate);
   } else if (fate) {
@@ -74,20 +76,11 @@ void MessageAwaiter::send_now(wire::Bytes&& message) noexcept {
 
 void MessageAwaiter::on_room() noexcept {
   stage_.store(Stage::sent, std::memory_order_release);
-  wire::Bytes message = std::move(message_);
+  send_now();
   if (kind_ == MessageKind::send) {
-    send_now(std::move(message));
-    window_served.store(true, std::memory_order_release);
     wake();
-    return;
   }
-  ActorRuntime& runtime = *runtime_;
-  Peer& peer = *target_.peer;
-  const CallId id = id_;
   window_served.store(true, std::memory_order_release);
-  if (const Failure fate = runtime.send_request(peer, std::move(message))) {
-    runtime.calls().fail(id, fate);
-  }
 }
 
 void MessageAwaiter::on_reply(wire::Bytes&& message) noexcept {
@@ -100,18 +93,32 @@ void MessageAwaiter::on_no_reply(const Failure& why) noexcept {
   wake();
 }
 
-// Takes the message out of the window's queue, or waits until it has been handed over.
+// Takes the message out of the window's queue, or waits until it has been handed over. False: it was handed over.
+bool MessageAwaiter::take_back() noexcept {
+  if (stage_.load(std::memory_order_acquire) == Stage::unsent) {
+    return true;
+  }
+  if (window_->leave(*this)) {
+    stage_.store(Stage::unsent, std::memory_order_release);
+    return true;
+  }
+  while (!window_served.load(std::memory_order_acquire)) {
+  }
+  return false;
+}
+
+// Afterwards nobody touches this any more. A call that is dropped is cancelled.
 void MessageAwaiter::leave() noexcept {
   end();
-  if (id_) {
-    runtime_->calls().remove(std::exchange(id_, CallId{}));
-  }
-  if (stage_.load(std::memory_order_acquire) == Stage::unsent || window_ == nullptr) {
+  const CallId id = std::exchange(id_, CallId{});
+  const bool unanswered = id && runtime_->calls().remove(id);
+  if (window_ == nullptr) {
     return;
   }
-  if (!window_->leave(*this)) {
-    while (!window_served.load(std::memory_order_acquire)) {
-    }
+  const bool unsent = take_back();
+  window_ = nullptr;
+  if (unanswered && !unsent && !target_.peer->node().executor().halted()) {
+    runtime_->cancel_call(*target_.peer, {id, target_.actor});
   }
 }
 
@@ -120,13 +127,14 @@ void MessageAwaiter::give_up(errc reason) noexcept {
   if (kind_ == MessageKind::call && !runtime_->calls().remove(id)) {
     return;  // its end has come already
   }
-  const bool unsent = window_ == nullptr || window_->leave(*this);
-  if (kind_ == MessageKind::send && !unsent) {
-    return;  // it is being sent
-  }
-  if (!unsent) {
-    while (!window_served.load(std::memory_order_acquire)) {
+  if (kind_ == MessageKind::send) {
+    if (!window_->leave(*this)) {
+      return;  // it is being sent
     }
+    stage_.store(Stage::unsent, std::memory_order_release);
+  }
+  const bool unsent = take_back();
+  if (!unsent) {
     runtime_->cancel_call(*target_.peer, {id, target_.actor});
   }
   failure_ = Failure(reason, reason == errc::timed_out ? "no reply came within the limit" : "a stop was requested")
@@ -145,11 +153,18 @@ void MessageAwaiter::finish() noexcept {
   } else if (header->code != 0) {
     failure_ =
         Failure(static_cast<errc>(header->code), std::string(wire::as_text(value()))).with_effect(header->effect);
+    if (failure_.code() == errc::actor_stopped || failure_.code() == errc::no_such_actor) {
+      runtime_->forget_window(*target_.peer, target_.actor);
+    }
   }
 }
 
 wire::ByteView MessageAwaiter::value() const noexcept {
   return wire::ByteView(reply_.data(), reply_.size()).subspan(std::min(reply_.size(), ReplyHeader::kSize));
+}
+
+NodeCore* MessageAwaiter::node() const noexcept {
+  return &target_.peer->node();
 }
 
 Failure MessageAwaiter::explained() const {

@@ -1,16 +1,19 @@
 // Call<R>: a call of an endpoint as an awaitable; Send: a message without a reply. What ActorRef's functions return.
 //
-// Nothing is sent before the await; sends leave in the order of their start. A call ends by a reply, by the failure of
-// the actor or its process, or by its own limits; it has no limit unless given (or inherited: a deadline passes on to
-// calls made inside the endpoint). Cancelling returns at once; the endpoint's effects are then unknown.
+// Nothing is sent before the await; sends leave in the order of their start. A dropped call is cancelled. A call ends
+// by a reply, by the failure of the actor or its process, or by its own limits; it has no limit unless given (or
+// inherited: a deadline passes on to calls made inside the endpoint). Cancelling returns at once; the endpoint's
+// effects are then unknown.
 #pragma once
 
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <ferry/actor/call_table.hpp>
 #include <ferry/actor/message.hpp>
@@ -37,6 +40,13 @@ struct CallTarget {
   std::string_view endpoint_name;
 };
 
+// Whether a message goes to the very actor that sends it.
+enum class SelfCall : unsigned char {
+  no,
+  itself,           // it must not wait for room that only the actor itself can make
+  waits_for_itself  // the endpoint cannot start before the running one ends
+};
+
 // The message with room for its header.
 inline wire::Bytes new_request() {
   wire::Bytes message;
@@ -50,6 +60,8 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
       : target_(target), message_(std::move(message)), limits_(limits) {}
   MessageAwaiter(const MessageAwaiter& other)
       : Waiter(other), target_(other.target_), message_(other.message_), limits_(other.limits_) {}
+  MessageAwaiter(MessageAwaiter&& other) noexcept
+      : Waiter(other), target_(other.target_), message_(std::move(other.message_)), limits_(other.limits_) {}
 
   Peer* peer() const noexcept { return target_.peer; }
 
@@ -62,6 +74,7 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
   void finish() noexcept;
   Failure explained() const;
   wire::ByteView value() const noexcept;
+  NodeCore* node() const noexcept;  // that decodes the reply
 
   CallTarget target_;
   wire::Bytes message_;
@@ -71,7 +84,8 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
 
  private:
   void leave() noexcept;
-  void send_now(wire::Bytes&& message) noexcept;
+  bool take_back() noexcept;
+  void send_now() noexcept;
   bool refuse(Failure why) noexcept;
   void give_up(errc reason) noexcept override;
   void on_room() noexcept override;
@@ -81,7 +95,7 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
   enum class Stage : unsigned char { unsent, waiting_for_room, sent };
 
   ActorRuntime* runtime_ = nullptr;
-  Window* window_ = nullptr;
+  std::shared_ptr<Window> window_;
   CallId id_{};  // calls: while in the table
   MessageKind kind_ = MessageKind::call;
   std::atomic<Stage> stage_{Stage::unsent};
@@ -97,7 +111,7 @@ class [[nodiscard]] Call final : public detail::MessageAwaiter {
 
   Call with(const Limits& limits) && {
     limits_ = limits;
-    return *this;
+    return std::move(*this);
   }
 
   bool await_ready() const noexcept { return false; }
@@ -122,7 +136,7 @@ class [[nodiscard]] Call final : public detail::MessageAwaiter {
     if constexpr (std::is_void_v<R>) {
       return {};
     } else {
-      Result<R> decoded = wire::decode<R>(value());
+      Result<R> decoded = wire::decode<R>(value(), node());
       if (!decoded) {
         failure_ = decoded.error();
         return explained();
@@ -140,7 +154,7 @@ class [[nodiscard]] Send final : public detail::MessageAwaiter {
 
   Send with(const Limits& limits) && {
     limits_ = limits;
-    return *this;
+    return std::move(*this);
   }
   bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> handle) { return start(handle, MessageKind::send); }

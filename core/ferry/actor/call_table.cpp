@@ -19,10 +19,10 @@ bool CallTable::remove(CallId id) noexcept {
   return home.calls.erase(id) != 0;
 }
 
-void CallTable::deliver(CallId id, wire::Bytes&& message) noexcept {
+void CallTable::deliver(const Peer& from, CallId id, wire::Bytes&& message) noexcept {
   Shard& home = shard(id);
   const std::lock_guard lock(home.mutex);
-  if (const auto found = home.calls.find(id); found != home.calls.end()) {
+  if (const auto found = home.calls.find(id); found != home.calls.end() && found->second->call_peer == &from) {
     PendingCall* call = found->second;
     home.calls.erase(found);
     call->on_reply(std::move(message));
@@ -39,12 +39,13 @@ void CallTable::fail(CallId id, const Failure& why) noexcept {
   }
 }
 
-void CallTable::fail_all(const Peer& peer, const Failure& why) noexcept {
+void CallTable::fail_all(const Peer& peer, const Failure& why, std::uint64_t channel) noexcept {
   std::vector<CallId> ids;
   for (Shard& home : shards_) {
     const std::lock_guard lock(home.mutex);
     for (const auto& [id, call] : home.calls) {
-      if (call->call_peer == &peer) {
+      const std::uint64_t sent_under = call->call_sent_under.load(std::memory_order_acquire);
+      if (call->call_peer == &peer && sent_under != 0 && sent_under <= channel) {
         ids.push_back(id);
       }
     }

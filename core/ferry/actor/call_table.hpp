@@ -21,7 +21,8 @@ class Peer;
 
 class PendingCall {
  public:
-  Peer* call_peer = nullptr;
+  Peer* call_peer = nullptr;                      // who must answer
+  std::atomic<std::uint64_t> call_sent_under{0};  // the channel that its message left by (ChannelNumber); 0: not sent
 
   // The reply as it arrived, or why there will be none. Called at most once, under the shard's lock.
   virtual void on_reply(wire::Bytes&& message) noexcept = 0;
@@ -37,10 +38,11 @@ class CallTable {
   // False: it was not there; its end has come or is complete.
   bool remove(CallId id) noexcept;
 
-  void deliver(CallId id, wire::Bytes&& message) noexcept;
+  // Ends the call with the peer's answer. Does nothing if there is none of that number to this peer.
+  void deliver(const Peer& from, CallId id, wire::Bytes&& message) noexcept;
   void fail(CallId id, const Failure& why) noexcept;
-  // Fails every call to the peer.
-  void fail_all(const Peer& peer, const Failure& why) noexcept;
+  // Fails every call to the peer that was sent by this channel or an earlier one.
+  void fail_all(const Peer& peer, const Failure& why, std::uint64_t channel) noexcept;
 
  private:
   static constexpr std::size_t kShards = 16;

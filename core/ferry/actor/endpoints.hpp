@@ -3,8 +3,9 @@
 //   static constexpr auto endpoints = ferry::endpoints<&Store::get, &Store::put, ferry::concurrent<&Store::watch>>;
 //
 // An endpoint takes values (anything wire/codec.hpp encodes) and returns a value, void, or a Task of either. A
-// parameter of type StopToken is not sent: it stops when the caller cancels or the actor stops. `concurrent` endpoints
-// may start while another one awaits; they interleave at awaits only.
+// parameter of type StopToken is not sent: it stops when the caller cancels or the actor stops, and what the endpoint
+// awaits stops with it; an endpoint without one goes on. `concurrent` endpoints may start while another one awaits;
+// they interleave at awaits only.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +57,7 @@ struct EndpointShape {
   using Arguments = typename WireTuple<Parameter...>::type;   // what the caller sends
   using Parameters = std::tuple<std::decay_t<Parameter>...>;  // with StopTokens
   static constexpr bool is_task = UnwrapTask<Return>::is_task;
+  static constexpr bool takes_stop = (... || std::is_same_v<std::decay_t<Parameter>, StopToken>);
   static_assert(!std::is_reference_v<Result>, "an endpoint returns a value: references cannot travel");
   static_assert((... &&
                  !(std::is_lvalue_reference_v<Parameter> && !std::is_const_v<std::remove_reference_t<Parameter>>)),

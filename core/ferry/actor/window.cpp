@@ -8,24 +8,32 @@ namespace ferry {
 
 bool Window::has_room(std::size_t bytes) const noexcept {
   return messages_ < limits::kWindowMessages &&
-         (bytes_ == 0 || bytes <= limits::kWindowBytes - std::min(bytes_, limits::kWindowBytes));
+         (bytes_ < limits::kCreditBytes || bytes <= limits::kWindowBytes - std::min(bytes_, limits::kWindowBytes));
+}
+
+void Window::take(std::size_t bytes) noexcept {
+  ++messages_;
+  bytes_ += bytes;
 }
 
 bool Window::try_take(std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!queue_.empty() || !has_room(bytes)) {
+  if (is_serving_ || !queue_.empty() || !has_room(bytes)) {
     return false;
   }
-  ++messages_;
-  bytes_ += bytes;
+  take(bytes);
   return true;
 }
 
-bool Window::take_or_wait(WindowWaiter& waiter) noexcept {
+void Window::take_anyway(std::size_t bytes) noexcept {
   const std::lock_guard lock(mutex_);
-  if (queue_.empty() && has_room(waiter.window_bytes)) {
-    ++messages_;
-    bytes_ += waiter.window_bytes;
+  take(bytes);
+}
+
+bool Window::take_or_wait(WindowWaiter& waiter) noexcept {
+  std::unique_lock lock(mutex_);
+  if (!is_serving_ && queue_.empty() && has_room(waiter.window_bytes)) {
+    take(waiter.window_bytes);
     return true;
   }
   queue_.push_back(waiter);
@@ -33,11 +41,12 @@ bool Window::take_or_wait(WindowWaiter& waiter) noexcept {
 }
 
 bool Window::leave(WindowWaiter& waiter) noexcept {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!waiter.window_hook.is_linked()) {
     return false;
   }
   queue_.erase(queue_.iterator_to(waiter));
+  serve(std::move(lock));  // a large one may have stood before small ones that fit
   return true;
 }
 
@@ -55,16 +64,21 @@ void Window::reset() noexcept {
   serve(std::move(lock));
 }
 
+// One thread at a time, so that messages leave in the order in which they waited; it sees the room that others give.
 void Window::serve(std::unique_lock<std::mutex> lock) noexcept {
+  if (is_serving_) {
+    return;
+  }
+  is_serving_ = true;
   while (!queue_.empty() && has_room(queue_.front().window_bytes)) {
     WindowWaiter& waiter = queue_.front();
     queue_.pop_front();
-    ++messages_;
-    bytes_ += waiter.window_bytes;
+    take(waiter.window_bytes);
     lock.unlock();
     waiter.on_room();
     lock.lock();
   }
+  is_serving_ = false;
 }
 
 }  // namespace ferry

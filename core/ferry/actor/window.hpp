@@ -1,8 +1,8 @@
 // Window: what this process has sent to one actor and the actor has not yet taken from its mailbox, in messages and
-// bytes. Who finds it full waits, first come first served.
+// bytes. Who finds it full waits, first come first served, also while those before are being served.
 //
-// Bounds the memory that this process can fill at the actor's (limits::kWindowMessages, kWindowBytes). Owner: the
-// ActorRuntime. Any thread.
+// Bounds the memory that this process can fill at the actor's: limits::kWindowMessages, and kWindowBytes or, where less
+// than kCreditBytes are under way, one frame more. Owner: shared by the ActorRuntime and by who uses it. Any thread.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class WindowWaiter {
  public:
   boost::intrusive::list_member_hook<> window_hook;
   std::size_t window_bytes = 0;
-  // Set by on_room() when it no longer touches the waiter. Whoever wants to end a waiter that leave() did not find
+  // Set by on_room() as the last thing that touches the waiter. Whoever wants to end a waiter that leave() did not find
   // queued waits for this: a few instructions.
   std::atomic<bool> window_served{false};
 
@@ -33,17 +33,20 @@ class Window {
  public:
   // Takes room at once, if nobody waits and it is there.
   bool try_take(std::size_t bytes) noexcept;
-  // The same, or queues the waiter. True: taken.
+  // Takes room whether it is there or not: for an actor that sends to itself, which must not wait for itself.
+  void take_anyway(std::size_t bytes) noexcept;
+  // As try_take, or queues the waiter. True: taken.
   bool take_or_wait(WindowWaiter& waiter) noexcept;
   // Leaves the queue. False: it was not queued (any more).
   bool leave(WindowWaiter& waiter) noexcept;
   // The actor has taken messages; wakes whoever fits now.
   void give_back(std::size_t messages, std::size_t bytes) noexcept;
-  // The channel was lost: nothing is under way any more. Waiters stay.
+  // The channel was lost: nothing is under way any more. Waiters get room.
   void reset() noexcept;
 
  private:
   bool has_room(std::size_t bytes) const noexcept;
+  void take(std::size_t bytes) noexcept;
   void serve(std::unique_lock<std::mutex> lock) noexcept;
 
   using Queue = boost::intrusive::list<
@@ -53,6 +56,7 @@ class Window {
   std::mutex mutex_;
   std::size_t messages_ = 0;
   std::size_t bytes_ = 0;
+  bool is_serving_ = false;  // some thread hands out room
   Queue queue_;
 };
 

@@ -18,7 +18,11 @@ inline constexpr std::size_t kFrameBytes = std::size_t{16} << 20;     // a messa
 inline constexpr std::size_t kWindowMessages = 512;                   // untaken, from one process to one actor
 inline constexpr std::size_t kWindowBytes = std::size_t{16} << 20;    // same
 inline constexpr std::size_t kExceptionText = std::size_t{64} << 10;  // of an endpoint's exception in a reply
+inline constexpr std::size_t kCreditMessages = kWindowMessages / 2;   // taken, and not yet told to the sender, at most
+inline constexpr std::size_t kCreditBytes = kWindowBytes / 4;         // same; below it any message may be sent
 static_assert(kFrameBytes <= kWindowBytes, "one message of the greatest size fits the window");
+static_assert(kCreditMessages < kWindowMessages && kCreditBytes < kWindowBytes,
+              "what the owner keeps to itself must not fill the window: nobody would move again");
 
 // One-sided operations.
 inline constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 63;  // of an operation

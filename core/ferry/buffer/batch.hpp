@@ -4,8 +4,8 @@
 //   batch.add(a.read_into(x));  batch.add(b.write_from(y));  batch.add(c.fetch_add(1));
 //   ferry::Outcomes outcomes = co_await batch.run();
 //
-// No order inside. Members' own timeout and stop are ignored: give them to run(). Used by one thread at a time; may be
-// run once. Local memory is borrowed until the end.
+// No order inside. Timeout and stop are given to run(), for all; a member with limits of its own is refused
+// (invalid_argument). Used by one thread at a time; runs once. Local memory is borrowed until the end.
 #pragma once
 
 #include <ferry/base/task.hpp>
@@ -20,7 +20,7 @@ class Batch {
 
   template <class T>
   void add(const BasicTransfer<T>& transfer) {
-    members_.push_back(detail::Member{transfer.peer(), Operation(transfer.request())});
+    members_.push_back(detail::member_of(transfer));
   }
   std::size_t size() const noexcept { return members_.size(); }
 
@@ -29,6 +29,7 @@ class Batch {
 
  private:
   std::vector<detail::Member> members_;
+  bool has_run_ = false;
 };
 
 }  // namespace ferry

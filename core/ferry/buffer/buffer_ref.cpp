@@ -12,6 +12,12 @@
 namespace ferry {
 namespace {
 
+// A list of no pieces is a list too: it must not look like a single piece.
+constexpr Chunk kNoPiece{};
+std::span<const Chunk> as_list(std::span<const Chunk> chunks) noexcept {
+  return chunks.empty() ? std::span<const Chunk>(&kNoPiece, 0) : chunks;
+}
+
 constexpr std::string_view kTextPrefix = "ferry1:";
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
@@ -54,14 +60,14 @@ BufferRef BufferRef::with_rights(Access rights) const noexcept {
 Transfer BufferRef::read_into(std::span<const Chunk> chunks, const Limits& limits) const {
   Transfer transfer(peer_, limits);
   fill(transfer.request(), OperationKind::read, nullptr, 0);
-  transfer.request().list = chunks;
+  transfer.request().list = as_list(chunks);
   return transfer;
 }
 
 Transfer BufferRef::write_from(std::span<const Chunk> chunks, const WriteOptions& options) const {
   Transfer transfer(peer_, Limits{options.timeout, options.stop});
   fill(transfer.request(), OperationKind::write, nullptr, 0);
-  transfer.request().list = chunks;
+  transfer.request().list = as_list(chunks);
   set_write(transfer.request(), options);
   return transfer;
 }

@@ -1,5 +1,8 @@
 #include <ferry/buffer/members.hpp>
 
+#include <algorithm>
+#include <utility>
+
 #include <ferry/buffer/members_awaiter.hpp>
 #include <ferry/transport/node_core.hpp>
 
@@ -34,25 +37,38 @@ void Outcomes::throw_if_failed() const {
 
 namespace detail {
 
+void refuse_limits() {
+  throw Error(Failure(errc::invalid_argument,
+                      "a member of a batch or sequence has no timeout or stop of its own; give them to run()"));
+}
+
+void refuse_second_run(const char* what) {
+  throw Error(Failure(errc::invalid_argument, "it was run before; make another").during(what));
+}
+
 MembersAwaiter::~MembersAwaiter() {
   end();
-  if (pending_.load(std::memory_order_acquire) == 0) {
+  if (!is_started_) {
     return;
   }
+  if (!is_suspended_) {
+    one_less();  // the starting itself, which await_suspend() did not come to
+  }
   for (Member& member : members_) {
-    if (member.peer->abandon(member.operation)) {
+    if (member.is_pending && member.peer->abandon(member.operation)) {
       one_less();
     }
   }
-  while (!is_woken()) {  // completions on the way, on other threads
+  // Completions on the way on other threads; the last one touches this until it has woken it.
+  while (!is_woken()) {
   }
 }
 
 bool MembersAwaiter::await_ready() noexcept {
-  std::size_t moved = 0;
+  std::uint64_t moved = 0;
   for (Member& member : members_) {
     Operation& operation = member.operation;
-    operation.failure = check_request(operation);
+    operation.failure = admit(operation, member.peer);
     if (operation.failure) {
       continue;
     }
@@ -61,20 +77,37 @@ bool MembersAwaiter::await_ready() noexcept {
     }
     operation.on_complete = &MembersAwaiter::completed;
     operation.starter = this;
+    member.is_pending = true;
     pending_.fetch_add(1, std::memory_order_relaxed);
     if (member.peer->start(operation) == Started::complete) {
+      member.is_pending = false;
       pending_.fetch_sub(1, std::memory_order_relaxed);
-      moved += operation.single.length;
+      const std::uint64_t bytes = operation.bytes();
+      moved += std::min(bytes, ~moved);
+    } else {
+      is_started_ = true;
     }
   }
-  InlineBudget::current().spend(moved);
-  return pending_.load(std::memory_order_acquire) == 1 && pending_.exchange(0, std::memory_order_acquire) == 1;
+  return !is_started_ && !should_yield(moved);
 }
 
 bool MembersAwaiter::await_suspend(std::coroutine_handle<> handle) {
-  begin(handle, limits_, members_.front().peer->node().limits().no_progress);
+  if (!is_started_) {
+    yield(handle);  // all ended in place, and others shall run
+    return true;
+  }
+  progress_seen_ = progress() + 1;  // the starting itself ends below
+  const auto live =
+      std::find_if(members_.begin(), members_.end(), [](const Member& member) { return member.is_pending; });
+  begin(handle, limits_, live->peer->node().limits().no_progress);
+  is_suspended_ = true;
   one_less();
   return commit();
+}
+
+void MembersAwaiter::await_resume() noexcept {
+  end();
+  is_started_ = false;
 }
 
 void MembersAwaiter::completed(Operation& operation) noexcept {
@@ -85,16 +118,23 @@ void MembersAwaiter::give_up(errc reason) noexcept {
   const Failure why(reason, reason == errc::timed_out ? "it did not end, or nothing of it moved, within the limit"
                                                       : "a stop was requested");
   for (Member& member : members_) {
-    member.peer->cancel(member.operation, why);  // does nothing for those that have ended
+    if (member.is_pending) {
+      member.peer->cancel(member.operation, why);  // does nothing for those that have ended
+    }
   }
 }
 
-bool MembersAwaiter::has_progressed() noexcept {
-  std::uint64_t now = 0;
+// Grows whenever a piece has moved or a member has ended.
+std::uint64_t MembersAwaiter::progress() const noexcept {
+  std::uint64_t now = members_.size() - pending_.load(std::memory_order_relaxed);
   for (const Member& member : members_) {
-    now += member.operation.progress.load(std::memory_order_relaxed) + 1;
+    now += member.operation.progress.load(std::memory_order_relaxed);
   }
-  now -= pending_.load(std::memory_order_relaxed);
+  return now;
+}
+
+bool MembersAwaiter::has_progressed() noexcept {
+  const std::uint64_t now = progress();
   return std::exchange(progress_seen_, now) != now;
 }
 

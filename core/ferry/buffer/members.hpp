@@ -18,10 +18,22 @@ namespace ferry {
 namespace detail {
 
 struct Member {
-  Peer* peer = nullptr;
+  Peer* peer = nullptr;  // null: an empty reference, which is refused
   Operation operation{};
+  bool is_pending = false;  // did not end in place; written before the await suspends
 };
 
+[[noreturn]] void refuse_limits();
+[[noreturn]] void refuse_second_run(const char* what);
+
+// The operation as a member. Throws Error (invalid_argument) where it has limits of its own: they belong to run().
+template <class T>
+Member member_of(const BasicTransfer<T>& transfer) {
+  if (transfer.has_limits()) {
+    refuse_limits();
+  }
+  return Member{transfer.peer(), Operation(transfer.request())};
+}
 // Waits until a number of started operations have ended; gives up by cancelling all of them.
 class MembersAwaiter;
 

@@ -20,7 +20,7 @@ class MembersAwaiter final : private Waiter {
 
   bool await_ready() noexcept;
   bool await_suspend(std::coroutine_handle<> handle);
-  void await_resume() noexcept { end(); }
+  void await_resume() noexcept;
 
  private:
   static void completed(Operation& operation) noexcept;
@@ -29,6 +29,7 @@ class MembersAwaiter final : private Waiter {
       wake();
     }
   }
+  std::uint64_t progress() const noexcept;
   void give_up(errc reason) noexcept override;
   bool has_progressed() noexcept override;
 
@@ -36,6 +37,8 @@ class MembersAwaiter final : private Waiter {
   Limits limits_;
   std::atomic<std::size_t> pending_{1};  // one for the starting itself
   std::uint64_t progress_seen_ = 0;
+  bool is_started_ = false;    // some member did not end in place, and await_resume() has not come yet
+  bool is_suspended_ = false;  // await_suspend() has begun
 };
 
 }  // namespace ferry::detail

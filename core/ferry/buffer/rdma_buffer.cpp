@@ -1,5 +1,7 @@
 #include <ferry/buffer/rdma_buffer.hpp>
 
+#include <algorithm>
+
 #include <ferry/base/offload.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
@@ -54,12 +56,19 @@ Task<void> RDMABuffer::revoke(Limits limits) {
     co_return;
   }
   const NodeCore& node = registration->node();
-  const TimePoint now = node.executor().now();
-  Result<void> outcome = registration->revoke(now);
-  if (!outcome) {
-    const TimePoint deadline = std::min(TaskScope::current()->deadline,
-                                        saturating_add(now, limits.timeout.value_or(node.limits().no_progress)));
-    auto wait = offload([registration, deadline] { return registration->revoke(deadline); });
+  const StopToken scope_stop = TaskScope::current()->stop;
+  const StopToken own_stop = limits.stop.token();
+  const TimePoint begin = node.executor().now();
+  const TimePoint deadline = std::min(TaskScope::current()->deadline,
+                                      saturating_add(begin, limits.timeout.value_or(node.limits().no_progress)));
+  Result<void> outcome = registration->revoke(begin);
+  // Waits elsewhere, a little at a time, so that a stop is seen.
+  for (TimePoint until = begin; !outcome && until < deadline;) {
+    if (scope_stop.stop_requested() || own_stop.stop_requested()) {
+      throw Error(Failure(errc::cancelled, "a stop was requested; peers may still touch the memory").during("revoke"));
+    }
+    until = std::min(deadline, saturating_add(std::max(until, node.executor().now()), node.limits().quiet_grace));
+    auto wait = offload([registration, until] { return registration->revoke(until); });
     outcome = co_await wait;
   }
   if (!outcome) {

@@ -47,8 +47,8 @@ class RDMABuffer {
   BufferRef ref(Access rights = Access::all) const;
 
   // Ends when no peer can touch the memory through any of its references; then it may be freed or reused. Throws Error:
-  // timed_out when a peer could not be silenced within the limit (default: NodeLimits::no_progress); the memory must
-  // then be kept, and revoke() may be tried again.
+  // timed_out when a peer could not be silenced within the limit (default: NodeLimits::no_progress), cancelled on a
+  // stop; the memory must then be kept, new accesses are refused already, and revoke() may be tried again.
   Task<void> revoke(Limits limits = {});
 
   // The tags of this buffer; peers can notify from the first call on.

@@ -23,6 +23,9 @@ Registration::~Registration() {
 
 Result<std::shared_ptr<Registration>> Registration::create(NodeCore& node, std::byte* base, std::uint64_t size,
                                                            const RegisterOptions& options) {
+  if (!node.executor().is_of_this_process()) {
+    return made_before_fork();
+  }
   if (base == nullptr && size > 0) {
     return Failure(errc::invalid_argument, "the memory to register is a null pointer");
   }
@@ -80,6 +83,9 @@ Result<void> Registration::attach() {
 }
 
 Result<void> Registration::revoke(TimePoint deadline) noexcept {
+  if (!node_.executor().is_of_this_process()) {
+    return {};  // the memory and everything that guards it belong to the process that was forked
+  }
   const std::lock_guard lock(mutex_);
   if (state_ == State::none || state_ == State::revoked) {
     return {};
@@ -108,8 +114,7 @@ Result<void> Registration::revoke(TimePoint deadline) noexcept {
 }
 
 bool Registration::is_revoked() const noexcept {
-  const std::lock_guard lock(mutex_);
-  return state_ != State::live;
+  return state_.load(std::memory_order_acquire) != State::live;
 }
 
 Channel<std::uint64_t>& Registration::notifications() {

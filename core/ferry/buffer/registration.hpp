@@ -4,6 +4,7 @@
 // first. Any thread. Revocation happens once, whoever asks.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -49,7 +50,8 @@ class Registration final : private NotificationSink {
   RemoteRegion remote_{};
   RegionHandle handle_{};
   mutable std::mutex mutex_;
-  enum class State : unsigned char { none, live, revoking, revoked } state_ = State::none;
+  enum class State : unsigned char { none, live, revoking, revoked };
+  std::atomic<State> state_{State::none};  // changed under the lock
   std::unique_ptr<Channel<std::uint64_t>> notifications_;
 };
 

@@ -5,8 +5,9 @@
 //   ferry::Outcomes outcomes = co_await sequence.run();
 //
 // Fail-stop: after the first member that fails, later ones end not_executed (or outcome_unknown where the fabric cannot
-// tell). None is started again after a broken channel. A member must not read local bytes that an earlier member
-// writes, and all members must belong to one owner: invalid_argument. Used by one thread at a time; may be run once.
+// tell). None is started again after a broken channel, and none on another channel than those before it. A member must
+// not read local bytes that an earlier member writes, all members must belong to one owner, and timeout and stop are
+// given to run(): invalid_argument. Used by one thread at a time; runs once.
 #pragma once
 
 #include <ferry/base/task.hpp>
@@ -20,7 +21,7 @@ class Sequence {
 
   template <class T>
   void add(const BasicTransfer<T>& transfer) {
-    members_.push_back(detail::Member{transfer.peer(), Operation(transfer.request())});
+    members_.push_back(detail::member_of(transfer));
   }
   std::size_t size() const noexcept { return members_.size(); }
 
@@ -31,6 +32,7 @@ class Sequence {
   void check() const;
 
   std::vector<detail::Member> members_;
+  bool has_run_ = false;
 };
 
 }  // namespace ferry

@@ -90,13 +90,20 @@ Failure check_request(const OperationRequest& request) {
   return check_all(request, access_needed(request.kind));
 }
 
+Failure admit(const OperationRequest& request, const Peer* peer) {
+  if (process_mark() != 0 && peer != nullptr && !peer->node().executor().is_of_this_process()) [[unlikely]] {
+    return made_before_fork();
+  }
+  return check_request(request);
+}
+
 Failure explain_failure(const OperationRequest& request, const Failure& failure, const Peer* peer) {
   Failure explained = failure.during(to_string(request.kind));
   if (explained.peer().empty() && peer != nullptr) {
     explained = explained.with_peer(peer->describe());
   }
   if (explained.length() == 0 && explained.size() == 0 && request.kind != OperationKind::flush) {
-    const std::uint64_t length = is_atomic(request.kind) ? sizeof(std::uint64_t) : request.single.length;
+    const std::uint64_t length = is_atomic(request.kind) ? sizeof(std::uint64_t) : request.bytes();
     explained = explained.with_range(request.single.remote_offset, length, request.region.length);
   }
   return explained;
@@ -106,21 +113,9 @@ void count_notification(Peer& owner) noexcept {
   owner.node().traffic().count_notification();
 }
 
-bool TransferBase::should_yield() noexcept {
-  const TaskScope* scope = TaskScope::current();
-  if (scope == nullptr) {
-    return false;
-  }
-  if (!scope->strand->executor().has_ready_work()) {
-    InlineBudget::current().refill();
-    return false;
-  }
-  return true;
-}
-
 bool TransferBase::begin() noexcept {
   PendingTransfer& pending = pending_.emplace(peer_, request_);
-  return pending.start() && (!InlineBudget::current().spend(request_.single.length) || !should_yield());
+  return pending.start() && !Waiter::should_yield(request_.bytes());
 }
 
 bool TransferBase::suspend(std::coroutine_handle<> handle) {
@@ -140,7 +135,7 @@ PendingTransfer::~PendingTransfer() {
 }
 
 bool PendingTransfer::start() noexcept {
-  operation.failure = check_request(operation);
+  operation.failure = admit(operation, peer_);
   if (operation.failure) {
     return true;
   }

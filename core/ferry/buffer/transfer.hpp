@@ -11,6 +11,7 @@
 #include <optional>
 
 #include <ferry/base/as_result.hpp>
+#include <ferry/base/process_mark.hpp>
 #include <ferry/base/result.hpp>
 #include <ferry/base/waiter.hpp>
 #include <ferry/transport/operation.hpp>
@@ -20,8 +21,9 @@ namespace ferry {
 
 namespace detail {
 
-// A request that is refused before any traffic, or none.
+// A request that is refused before any traffic, or none. admit: also in a fork of the peer's process.
 Failure check_request(const OperationRequest& request);
+Failure admit(const OperationRequest& request, const Peer* peer);
 // A failure with what was attempted, on whom and where.
 Failure explain_failure(const OperationRequest& request, const Failure& failure, const Peer* peer);
 // Counts a notification for the node's traffic report.
@@ -62,13 +64,14 @@ class TransferBase {
 
   bool await_ready() noexcept {
     if (ended_in_place()) [[likely]] {
-      return !InlineBudget::current().spend(request_.single.length) || !should_yield();
+      return !Waiter::should_yield(request_.single.length);
     }
     return begin();
   }
   bool await_suspend(std::coroutine_handle<> handle) { return suspend(handle); }
 
   const OperationRequest& request() const noexcept { return request_; }
+  bool has_limits() const noexcept { return limits_.timeout.has_value() || static_cast<bool>(limits_.stop); }
   Peer* peer() const noexcept { return peer_; }
   // For BufferRef, which fills it in.
   OperationRequest& request() noexcept { return request_; }
@@ -92,7 +95,7 @@ class TransferBase {
  private:
   // The whole of a plain read or write, or an atomic, done at once where the memory is in reach.
   bool ended_in_place() noexcept {
-    if (peer_ == nullptr || request_.list.data() != nullptr) {
+    if (peer_ == nullptr || request_.list.data() != nullptr || process_mark() != 0) {
       return false;
     }
     if (is_atomic(request_.kind)) {
@@ -106,7 +109,6 @@ class TransferBase {
   }
   bool begin() noexcept;
   bool suspend(std::coroutine_handle<> handle);
-  static bool should_yield() noexcept;
 
   Peer* peer_;
 

@@ -8,6 +8,7 @@
 
 #include <ferry/actor/actor_ref.hpp>
 #include <ferry/mesh/gather.hpp>
+#include <ferry/mesh/node_actor.hpp>
 #include <ferry/mesh/shape.hpp>
 #include <ferry/mesh/value_mesh.hpp>
 
@@ -44,25 +45,48 @@ class ActorMesh {
   }
 
   // Calls the endpoint on all at once. Ends when every call has: Task<void>, or Task<ValueMesh<R>>. Throws MeshError
-  // with every failed rank.
+  // with every failed rank. The arguments are encoded once.
   template <auto Function, class... A>
   auto call(const A&... arguments) const {
     using R = typename detail::EndpointShapeOf<std::remove_cv_t<decltype(Function)>>::Result;
-    std::vector<Call<R>> calls;
-    calls.reserve(actors_.size());
-    for (const ActorRef<T>& actor : actors_) {
-      calls.push_back(actor.template call<Function>(arguments...));
-    }
+    auto calls = messages<Call<R>, Function>(detail::encode_request<Function>(arguments...));
     if constexpr (std::is_void_v<R>) {
-      return call_all_void(shape_, std::move(calls));
+      return all_void(shape_, std::move(calls));
     } else {
       return call_all<R>(shape_, std::move(calls));
     }
   }
 
+  // Sends to all at once, without replies. Ends when every message is on its way; one member without room delays no
+  // other. Throws MeshError with every failed rank.
+  template <auto Function, class... A>
+  Task<void> send(const A&... arguments) const {
+    return all_void(shape_, messages<Send, Function>(detail::encode_request<Function>(arguments...)));
+  }
+
+  // Stops the actors; ends when all have been destroyed and their names are free. Throws MeshError.
+  Task<void> stop() const {
+    std::vector<Call<void>> calls;
+    for (const ActorRef<T>& actor : actors_) {
+      const ActorRef<NodeActor> control(ActorAddress{actor.address().peer, ActorRuntime::kNodeActor});
+      calls.push_back(control.call<&NodeActor::stop_actor>(actor.id()));
+    }
+    return all_void(shape_, std::move(calls));
+  }
+
  private:
-  static Task<void> call_all_void(Shape shape, std::vector<Call<void>> calls) {
-    auto all = detail::gather(shape, std::move(calls));
+  template <class Message, auto Function>
+  std::vector<Message> messages(const wire::Bytes& request) const {
+    std::vector<Message> all;
+    all.reserve(actors_.size());
+    for (const ActorRef<T>& actor : actors_) {
+      all.emplace_back(detail::target_of<T, Function>(actor.address()), request, Limits{});
+    }
+    return all;
+  }
+  template <class Message>
+  static Task<void> all_void(Shape shape, std::vector<Message> messages) {
+    auto all = detail::gather(shape, std::move(messages));
     co_await all;
   }
   template <class R>

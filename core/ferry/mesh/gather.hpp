@@ -7,39 +7,60 @@
 #include <vector>
 
 #include <ferry/base/start.hpp>
-#include <ferry/buffer/transfer.hpp>
 #include <ferry/mesh/mesh_error.hpp>
 
 namespace ferry::detail {
 
 template <class A>
-Task<Result<typename A::value_type>> outcome_of(A awaitable) {
+Task<Result<await_result_t<A>>> outcome_of(A awaitable) {
   auto outcome = as_result(std::move(awaitable));
   co_return co_await outcome;
 }
 
-template <class A, class R = typename A::value_type>
-Task<std::vector<NotVoid<R>>> gather(Shape shape, std::vector<A> awaitables) {
+// The outcome of each, in the order of ranks. They begin in that order.
+template <class A, class R = await_result_t<A>>
+Task<std::vector<Result<R>>> outcomes_of(std::vector<A> awaitables) {
   std::vector<Running<Result<R>>> started;
   started.reserve(awaitables.size());
   for (A& awaitable : awaitables) {
     started.emplace_back(outcome_of(std::move(awaitable)));
   }
-  std::vector<NotVoid<R>> values;
+  std::vector<Result<R>> outcomes;
+  outcomes.reserve(started.size());
+  for (Running<Result<R>>& one : started) {
+    Result<R> outcome = co_await one;
+    outcomes.push_back(std::move(outcome));
+  }
+  co_return outcomes;
+}
+
+// Throws MeshError if some failed.
+template <class R>
+void require_all(const Shape& shape, const std::vector<Result<R>>& outcomes) {
   std::vector<RankFailure> failures;
-  values.reserve(started.size());
-  for (std::size_t rank = 0; rank < started.size(); ++rank) {
-    Result<R> outcome = co_await started[rank];
-    if (!outcome) {
-      failures.push_back({rank, shape.describe(rank), outcome.error()});
-    } else if constexpr (std::is_void_v<R>) {
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    if (!outcomes[rank]) {
+      failures.push_back({rank, shape.describe(rank), outcomes[rank].error()});
+    }
+  }
+  if (!failures.empty()) {
+    throw MeshError(outcomes.size(), std::move(failures));
+  }
+}
+
+template <class A, class R = await_result_t<A>>
+Task<std::vector<NotVoid<R>>> gather(Shape shape, std::vector<A> awaitables) {
+  auto all = outcomes_of(std::move(awaitables));
+  std::vector<Result<R>> outcomes = co_await all;
+  require_all(shape, outcomes);
+  std::vector<NotVoid<R>> values;
+  values.reserve(outcomes.size());
+  for (Result<R>& outcome : outcomes) {
+    if constexpr (std::is_void_v<R>) {
       values.emplace_back();
     } else {
       values.push_back(std::move(*outcome));
     }
-  }
-  if (!failures.empty()) {
-    throw MeshError(started.size(), std::move(failures));
   }
   co_return values;
 }

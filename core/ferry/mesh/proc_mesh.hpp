@@ -49,7 +49,8 @@ class ProcMesh {
   ProcMesh slice(std::string_view dimension, std::size_t index) const;
 
   // An actor of class T in each process, constructed from the arguments behind its context. The name is unique in each
-  // process; empty for none. Throws MeshError: spawn_failed with the constructor's exception, no_such_actor_class, …
+  // process; empty for none. Throws MeshError: spawn_failed with the constructor's exception, no_such_actor_class, …;
+  // those that were made are stopped again.
   template <std::derived_from<Actor> T, class... A>
   Task<ActorMesh<T>> spawn(std::string_view name, const A&... arguments) {
     ActorSpec spec{std::string(wire::class_name<T>()), actor_fingerprint<T>(), std::string(name), {}};
@@ -68,12 +69,21 @@ class ProcMesh {
       const ActorRef<NodeActor> control(ActorAddress{peer, ActorRuntime::kNodeActor});
       calls.push_back(control.call<&NodeActor::spawn_actor>(spec));
     }
-    auto all = detail::gather(shape, std::move(calls));
-    const std::vector<ActorId> ids = co_await all;
+    auto all = detail::outcomes_of(std::move(calls));
+    const std::vector<Result<ActorId>> outcomes = co_await all;
     std::vector<ActorRef<T>> actors;
-    for (std::size_t rank = 0; rank < ids.size(); ++rank) {
-      actors.push_back(ActorRef<T>(ActorAddress{peers[rank], ids[rank]}));
+    for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+      if (outcomes[rank]) {
+        actors.push_back(ActorRef<T>(ActorAddress{peers[rank], *outcomes[rank]}));
+      }
     }
+    if (actors.size() < outcomes.size() && !actors.empty()) {
+      // Some could not be made: those that were end again, and the name is free everywhere.
+      const Shape left{Dimension("ranks", actors.size())};
+      auto undo = as_result(ActorMesh<T>(left, std::move(actors)).stop());
+      static_cast<void>(co_await undo);
+    }
+    detail::require_all(shape, outcomes);
     co_return ActorMesh<T>(shape, std::move(actors));
   }
 

@@ -1,6 +1,8 @@
 #include <ferry/mesh/process_tree.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
@@ -30,6 +32,7 @@ struct ProcessTree::Child final : ChildEvents {
   Peer& peer;
   const ProcessId id;
   const std::string name;
+  std::atomic<bool> has_said_hello{false};
   Channel<std::optional<ProcessExit>> events;
   std::unique_ptr<ChildProcess> process;
 };
@@ -93,9 +96,12 @@ Task<Peer*> ProcessTree::spawn_one(std::shared_ptr<Child> child, SpawnOptions op
   const std::string what = request.program.empty() ? "this executable" : request.program;
   if (!event) {
     child->process->kill();
-    throw Error(Failure(event.error().code(),
-                        fmt::format("{}: {} was started and did not connect within {} s; is it a ferry program?",
-                                    child->name, what, limits.timeout->count() / 1'000'000'000))
+    const std::string how =
+        event.error().code() == errc::timed_out
+            ? fmt::format("did not connect within {} ms; is it a ferry program?",
+                          std::chrono::duration_cast<std::chrono::milliseconds>(*limits.timeout).count())
+            : "was still starting when the spawn was cancelled";
+    throw Error(Failure(event.error().code(), fmt::format("{}: {} was started and {}", child->name, what, how))
                     .during("spawn"));
   }
   if (event->has_value()) {
@@ -109,7 +115,9 @@ Task<Peer*> ProcessTree::spawn_one(std::shared_ptr<Child> child, SpawnOptions op
 void ProcessTree::on_hello(const Contact& contact) {
   if (const auto child = find(contact.id)) {
     child->peer.learn(contact.addresses);
-    child->events.try_push(std::nullopt);
+    if (!child->has_said_hello.exchange(true)) {  // its end must find room
+      child->events.try_push(std::nullopt);
+    }
   }
 }
 

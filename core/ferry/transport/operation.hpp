@@ -64,6 +64,14 @@ struct OperationRequest {
   std::span<const Chunk> chunks() const noexcept {
     return list.data() != nullptr ? list : std::span<const Chunk>(&single, 1);
   }
+  // Bytes that it moves in all; at most the greatest number.
+  std::uint64_t bytes() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Chunk& chunk : chunks()) {
+      sum = chunk.length > ~std::uint64_t{0} - sum ? ~std::uint64_t{0} : sum + chunk.length;
+    }
+    return sum;
+  }
 };
 
 // The request is constant from start() to completion; it was checked: rights, ranges, alignment.

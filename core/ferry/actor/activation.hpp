@@ -1,0 +1,91 @@
+// The jobs of an ActorCell's strand: Activation, an endpoint that awaits; PostJob, what arrives. For the cell's sources
+// alone.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <ferry/actor/actor_cell.hpp>
+#include <ferry/actor/actor_runtime.hpp>
+#include <ferry/transport/node_core.hpp>
+
+namespace ferry {
+
+// One endpoint that suspended, or is about to run its first step.
+struct ActorCell::Activation : Job {
+  Activation(ActorCell& owner, const EndpointInfo& info, Envelope request)
+      : Job(&Activation::end_later), cell(owner), endpoint(info), envelope(std::move(request)) {
+    reply = make_reply({0, Effect::none, envelope.header.call});
+    Task<void> body = endpoint.start(*cell.actor_, cell.runtime_.node(), envelope.body(), stop.get_token(), reply);
+    task.emplace(cell.strand_, std::move(body), &Activation::done, this);
+    task->scope().call = cell.runtime_.next_activation();
+    if (endpoint.takes_stop) {
+      task->scope().stop = stop.get_token();
+    }
+    if (envelope.header.time_left != 0) {
+      const TimePoint now = cell.runtime_.node().executor().now();
+      task->scope().deadline = saturating_add(now, Duration(static_cast<std::int64_t>(std::min<std::uint64_t>(
+                                                       envelope.header.time_left, Duration::max().count()))));
+    }
+  }
+
+  // Inside the task's last step: its frame is ended by a job of its own, unless it never suspended.
+  static void done(detail::RootTask<void>&, void* user) noexcept {
+    auto& self = *static_cast<Activation*>(user);
+    self.is_done = true;
+    if (!self.in_first_step) {
+      self.cell.strand_.post(self);
+    }
+  }
+  static void end_later(Job& job) noexcept {
+    auto& self = static_cast<Activation&>(job);
+    ActorCell& owner = self.cell;
+    owner.finished(self);
+    owner.next();
+  }
+
+  ActorCell& cell;
+  const EndpointInfo& endpoint;
+  Envelope envelope;
+  StopSource stop;
+  wire::Bytes reply;
+  bool in_first_step = true;
+  bool is_done = false;
+  std::optional<detail::RootTask<void>> task;
+};
+
+// Brings something to the strand.
+struct ActorCell::PostJob : Job {
+  enum class What : unsigned char { envelope, cancel, stop };
+  PostJob(What kind, std::shared_ptr<ActorCell> to)
+      : Job(&PostJob::arrive, &PostJob::drop), what(kind), cell(std::move(to)) {}
+
+  static void drop(Job& job) noexcept { delete static_cast<PostJob*>(&job); }
+
+  static void arrive(Job& job) noexcept {
+    const std::unique_ptr<PostJob> self(static_cast<PostJob*>(&job));
+    ActorCell& cell = *self->cell;
+    switch (self->what) {
+      case What::envelope:
+        cell.receive(std::move(self->envelope));
+        break;
+      case What::cancel:
+        cell.withdraw(self->envelope.from.channel.get(), self->envelope.from.call);
+        break;
+      case What::stop:
+        cell.do_stop(self->why);
+        self->done();
+        break;
+    }
+  }
+
+  What what;
+  std::shared_ptr<ActorCell> cell;
+  Envelope envelope;
+  Failure why{};
+  StopDone done;
+};
+
+}  // namespace ferry
