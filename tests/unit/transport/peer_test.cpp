@@ -458,14 +458,11 @@ RC_GTEST_FIXTURE_PROP(PeerTest, EveryOperationEndsOnce, ()) {
   tcp->prepare = shm->prepare;
   std::deque<Tracked> all;
   std::vector<bool> abandoned;
-  bool shm_opening = false;
-  bool open = false;
   const auto steps = *rc::gen::container<std::vector<std::pair<int, std::size_t>>>(
       rc::gen::pair(rc::gen::inRange(0, 9), rc::gen::inRange<std::size_t>(0, 100)));
   for (const auto& [what, number] : steps) {
     FakeConnection* connection = shm->connections.empty() ? nullptr : &shm->only();
-    shm_opening = connection != nullptr && peer->transport_name() == "none" && connection->opens() > 0;
-    open = peer->transport_name() == "shm";
+    const bool open = peer->transport_name() == "shm";
     if (what < 3) {
       all.emplace_back();
       abandoned.push_back(false);
@@ -475,14 +472,10 @@ RC_GTEST_FIXTURE_PROP(PeerTest, EveryOperationEndsOnce, ()) {
       connection->finish();
     } else if (what == 4 && open) {
       connection->break_channel(kBroken, PeerState::unknown, number % 3);
-    } else if (what == 5 && shm_opening && !open && connection->opens() > 0) {
-      // The connection may have been opened and broken again: only an opening one may be accepted.
-      if (peer->explain().find("used") == std::string::npos && all.size() > 0) {
-        const bool waits = std::any_of(all.begin(), all.end(), [](const Tracked& one) { return one.ended == 0; });
-        if (waits) {
-          connection->accept();
-        }
-      }
+    } else if (what == 5 && connection != nullptr && connection->is_opening()) {
+      number % 3 == 0 ? connection->refuse(kBroken) : connection->accept();
+    } else if (what == 8 && !tcp->connections.empty() && tcp->only().is_opening()) {
+      tcp->only().refuse(kBroken);
     } else if (what == 6 && !all.empty()) {
       peer->cancel(all[number % all.size()].operation, Failure(errc::cancelled, "stop"));
     } else if (what == 7 && !all.empty()) {
