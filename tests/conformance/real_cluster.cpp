@@ -1,7 +1,8 @@
 #include "real_cluster.hpp"
 
-#include <atomic>
-#include <optional>
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 #include <poll.h>
@@ -21,42 +22,56 @@ class Driver {
  public:
   explicit Driver(system::SystemExecutor& executor) : executor_(executor), thread_([this] { drive(); }) {}
   ~Driver() {
-    thaw();
-    over_.store(true);
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+      frozen_ = false;
+    }
+    changed_.notify_all();
     thread_.join();
   }
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
   void freeze() {
-    frozen_.store(true);
-    halted_.wait(false);
+    std::unique_lock lock(mutex_);
+    frozen_ = true;
+    changed_.wait(lock, [this] { return halted_; });
   }
   void thaw() {
-    halted_.store(false);
-    frozen_.store(false);
-    frozen_.notify_all();
+    {
+      const std::lock_guard lock(mutex_);
+      frozen_ = false;
+    }
+    changed_.notify_all();
   }
 
  private:
   void drive() {
-    while (!over_.load()) {
-      while (frozen_.load()) {
-        halted_.store(true);
-        halted_.notify_all();
-        frozen_.wait(true);
+    std::unique_lock lock(mutex_);
+    while (!over_) {
+      if (frozen_) {
+        halted_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return !frozen_; });
+        halted_ = false;
+        continue;
       }
+      lock.unlock();
       executor_.poll();
       pollfd ready{executor_.fd(), POLLIN, 0};
       ::poll(&ready, 1, kDriverPollMilliseconds);
+      lock.lock();
     }
   }
 
   system::SystemExecutor& executor_;
-  std::atomic<bool> over_{false};
-  std::atomic<bool> frozen_{false};
-  std::atomic<bool> halted_{false};
-  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  bool frozen_ = false;
+  bool halted_ = false;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 // One place of the cluster: its present life, if any, and what it keeps from life to life.

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::uint64_t kSteps = 20'000'000;
 
+// Seeds are cheap here: this many for each that a scenario asks for.
+constexpr std::uint64_t kSeedFactor = 8;
+
 class SimCluster final : public Cluster {
  public:
   SimCluster(const Traits& traits, Scenario scenario, const ScenarioOptions& options, std::uint64_t seed)
@@ -122,7 +125,7 @@ class SimKind final : public ClusterKind {
     const bool one = std::getenv("FERRY_SEED") != nullptr;
     const std::uint64_t first = one ? seed_from_environment() : 1;
     const Watchdog watchdog(name_of_running_test());
-    for (std::uint64_t seed = first; seed < first + (one ? 1 : options.seeds); ++seed) {
+    for (std::uint64_t seed = first; seed < first + (one ? 1 : kSeedFactor * options.seeds); ++seed) {
       SimCluster cluster(traits_, scenario, options, seed);
       const sim::WorldResult result = cluster.run();
       if (result.outcome != sim::Outcome::passed) {

@@ -16,7 +16,7 @@ namespace ferry {
 
 template <class T>
 class OneShot {
-  struct State {
+  struct Shared {
     std::mutex mutex;
     std::optional<T> value;
     Waiter* waiter = nullptr;
@@ -34,7 +34,7 @@ class OneShot {
 
   class Wait final : private Waiter {
    public:
-    explicit Wait(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+    explicit Wait(std::shared_ptr<Shared> state) noexcept : state_(std::move(state)) {}
     ~Wait() { leave(); }
 
     bool await_ready() const {
@@ -69,13 +69,13 @@ class OneShot {
     }
     void give_up(errc) noexcept override {}
 
-    std::shared_ptr<State> state_;
+    std::shared_ptr<Shared> state_;
   };
 
   Wait operator co_await() const { return Wait(state_); }
 
  private:
-  std::shared_ptr<State> state_ = std::make_shared<State>();
+  std::shared_ptr<Shared> state_ = std::make_shared<Shared>();
 };
 
 }  // namespace ferry
