@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ferry/base/start.hpp>
+#include <ferry/buffer/allocator.hpp>
 #include <ferry/buffer/rdma_buffer.hpp>
 #include <ferry/memory/region_codec.hpp>
 
@@ -31,14 +32,14 @@ std::string text_of(F&& function) {
 }
 
 template <class A>
-Task<Result<await_result_t<A>>> outcome_of(A awaitable) {
+Task<Result<await_result_t<A>>> result_of(A awaitable) {
   auto outcome = as_result(std::move(awaitable));
   co_return co_await outcome;
 }
 
 template <class A>
 std::string outcome(Node& node, A awaitable) {
-  const auto result = node.run(outcome_of(std::move(awaitable)));
+  const auto result = node.run(result_of(std::move(awaitable)));
   return result ? "done" : result.error().to_text();
 }
 

@@ -63,7 +63,8 @@ Task<void> calls_and_slices(Context context) {
   auto made = square(context);
   const ActorMesh<Cell> mesh = co_await made;
   auto all = mesh.call<&Cell::get>();
-  EXPECT_EQ(list(co_await all), (std::vector<int>{1, 2, 3, 4}));
+  const std::vector<int> every = list(co_await all);
+  EXPECT_EQ(every, (std::vector<int>{1, 2, 3, 4}));
   auto even = mesh.call<&Cell::is_even>();
   const ValueMesh<bool> flags = co_await even;
   EXPECT_FALSE(flags[0]);
@@ -71,15 +72,18 @@ Task<void> calls_and_slices(Context context) {
   auto add = mesh.slice("rows", 1).call<&Cell::add>(10);
   co_await add;
   auto column = mesh.slice("columns", 0).call<&Cell::get>();
-  EXPECT_EQ(list(co_await column), (std::vector<int>{1, 13}));
+  const std::vector<int> first_column = list(co_await column);
+  EXPECT_EQ(first_column, (std::vector<int>{1, 13}));
   auto send = mesh.send<&Cell::add>(100);
   co_await send;
   auto after = mesh.call<&Cell::get>();
-  EXPECT_EQ(list(co_await after), (std::vector<int>{101, 102, 113, 114}));
+  const std::vector<int> sums = list(co_await after);
+  EXPECT_EQ(sums, (std::vector<int>{101, 102, 113, 114}));
   const ActorMesh<Cell> one = mesh.slice("rows", 0).slice("columns", 1);
   EXPECT_EQ(one.shape().ranks(), 1U);
   auto only = one.only().call<&Cell::get>();
-  EXPECT_EQ(co_await only, 102);
+  const int single = co_await only;
+  EXPECT_EQ(single, 102);
   EXPECT_THROW(static_cast<void>(mesh.only()), Error);
   EXPECT_THROW(static_cast<void>(mesh.slice("depth", 0)), Error);
 }
@@ -104,7 +108,8 @@ Task<void> some_fail(Context context) {
               "ferry::{anonymous}::Cell::divide of actor \"\" threw std::domain_error: too small: 2");
   }
   auto after = mesh.call<&Cell::get>();
-  EXPECT_EQ(list(co_await after), (std::vector<int>{1, 2, 3, 4}));
+  const std::vector<int> untouched = list(co_await after);
+  EXPECT_EQ(untouched, (std::vector<int>{1, 2, 3, 4}));
 }
 
 TEST(ActorMesh, CallThatFailsSomewhereNamesEveryFailedRank) {
