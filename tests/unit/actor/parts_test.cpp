@@ -154,6 +154,7 @@ TEST(Window, NewcomersDoNotPassWhoIsBeingServed) {
   first.served = second.served = &served;
   first.number = 1;
   second.number = 2;
+  first.window_bytes = second.window_bytes = 1;
   first.then = [&] {  // has room, has not sent yet
     EXPECT_FALSE(window.try_take(1));
     EXPECT_FALSE(window.take_or_wait(second));

@@ -1,164 +1,8 @@
-// Actors at run time: order, exclusion, cancelling, stopping, tokens, limits, malformed messages; virtual time.
-#include <gtest/gtest.h>
+// Actors at run time: order, exclusion, cancelling, tokens, limits, malformed messages.
+#include "runtime_fixture.hpp"
 
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include <ferry/base/offload.hpp>
-#include <ferry/base/sleep.hpp>
-#include <ferry/base/start.hpp>
-
-#include <core_node.hpp>
-#include <manual_executor.hpp>
-#include <thread_executor.hpp>
-
-namespace ferry {
+namespace ferry::runtime_tests {
 namespace {
-
-using namespace std::chrono_literals;
-using Node = test::CoreNode<test::ManualExecutor>;
-
-// What happens in a test's actors, for the test to look at.
-struct Diary {
-  std::vector<std::string> lines;
-  void note(std::string line) { lines.push_back(std::move(line)); }
-};
-Diary* diary = nullptr;  // of the test that runs
-
-class Worker final : public Actor {
- public:
-  explicit Worker(ActorContext& context) : context_(context), buffer_(context.register_memory(std::span(memory_))) {}
-  ~Worker() override { diary->note("destroyed"); }
-  void on_stop() noexcept override {
-    diary->note("stopped");
-    EXPECT_THROW(static_cast<void>(buffer_.ref()), Error) << "its memory must have been revoked";
-  }
-
-  void mark(int number) { diary->note("mark " + std::to_string(number)); }
-  void log(int number) { diary->note("log " + std::to_string(number)); }
-  Task<int> nap(int number, std::int64_t nanoseconds) {
-    diary->note("begin " + std::to_string(number));
-    auto nap = sleep_for(Duration(nanoseconds));
-    co_await nap;
-    diary->note("end " + std::to_string(number));
-    co_return number;
-  }
-  Task<void> until_stopped(StopToken stop) {
-    diary->note("waits");
-    auto nap = as_result(sleep_for(1h));
-    const Result<void> result = co_await nap;
-    diary->note(stop.stop_requested() && !result ? "saw the stop" : "slept");
-    co_return;
-  }
-  Task<std::int64_t> time_left() {
-    co_return (TaskScope::current()->deadline - TaskScope::current()->strand->executor().now()).count();
-  }
-  int throw_number() { throw 7; }
-  Task<int> throw_later() {
-    auto nap = sleep_for(1ms);
-    co_await nap;
-    throw std::runtime_error("too late");
-  }
-  std::string large(std::uint64_t bytes) { return std::string(bytes, 'x'); }
-  Task<int> flood_myself(int count) {
-    const auto self = context_.self<Worker>();
-    for (int number = 0; number < count; ++number) {
-      auto send = self.send<&Worker::log>(number);
-      co_await send;
-      EXPECT_TRUE(self.try_send<&Worker::log>(-1));
-    }
-    co_return count;
-  }
-  Task<int> call_my_concurrent() {
-    auto call = context_.self<Worker>().call<&Worker::nap_beside>(1, 10);
-    co_return co_await call;
-  }
-  Task<int> nap_beside(int number, std::int64_t nanoseconds) { return nap(number, nanoseconds); }
-  BufferRef reference() { return buffer_.ref(); }
-
-  static constexpr auto endpoints =
-      ferry::endpoints<&Worker::mark, &Worker::log, &Worker::nap, &Worker::until_stopped, &Worker::time_left,
-                       &Worker::throw_number, &Worker::throw_later, &Worker::large, &Worker::flood_myself,
-                       &Worker::call_my_concurrent, concurrent<&Worker::nap_beside>, &Worker::reference>;
-
- private:
-  ActorContext& context_;
-  std::vector<std::byte> memory_ = std::vector<std::byte>(8);
-  RDMABuffer buffer_;
-};
-
-// A peer's channel as the runtime sees it.
-class FakeInbound final : public Inbound {
- public:
-  ProcessId peer() const noexcept override { return {2, 1}; }
-  bool send(wire::Bytes&& message) noexcept override {
-    messages.push_back(std::move(message));
-    return true;
-  }
-  // Replies, as text: "code: text", or the size of the value.
-  std::vector<std::string> replies() const {
-    std::vector<std::string> texts;
-    for (const wire::Bytes& message : messages) {
-      const wire::ByteView bytes(message.data(), message.size());
-      if (*message_kind(bytes) == MessageKind::reply) {
-        const ReplyHeader header = load_reply(bytes).value();
-        const auto body = bytes.subspan(ReplyHeader::kSize);
-        texts.push_back(header.code == 0 ? std::to_string(body.size()) + " bytes"
-                                         : std::string(to_string(static_cast<errc>(header.code))) + ": " +
-                                               std::string(wire::as_text(body)));
-      }
-    }
-    return texts;
-  }
-  std::size_t credited() const {
-    std::size_t count = 0;
-    for (const wire::Bytes& message : messages) {
-      const wire::ByteView bytes(message.data(), message.size());
-      if (*message_kind(bytes) == MessageKind::credit) {
-        count += load_credit(bytes)->messages;
-      }
-    }
-    return count;
-  }
-  std::vector<wire::Bytes> messages;
-};
-
-struct RuntimeTest : ::testing::Test {
-  RuntimeTest() {
-    diary = &book;
-    node.emplace(actors<Worker>);
-    worker = node->run(spawn(node->context(), "worker"));
-  }
-  ~RuntimeTest() override {
-    node.reset();
-    diary = nullptr;
-  }
-  static Task<ActorRef<Worker>> spawn(Context context, std::string name) {
-    auto spawned = context.this_proc().spawn<Worker>(name);
-    const auto mesh = co_await spawned;
-    co_return mesh.only();
-  }
-  void run() { node->executor().run(); }
-
-  // A request from another process, as its bytes.
-  template <auto Function, class... A>
-  wire::Bytes request(CallId call, A... arguments) {
-    wire::Bytes message = detail::encode_request<Function>(arguments...);
-    const auto target = detail::target_of<Worker, Function>(worker.address());
-    store_request(message.data(), {call ? MessageKind::call : MessageKind::send, target.endpoint, target.fingerprint,
-                                   call, target.actor, 0});
-    return message;
-  }
-  void arrive(wire::Bytes message) { node->core().sink()->on_request(inbound, std::move(message)); }
-
-  Diary book;
-  std::optional<Node> node;
-  ActorRef<Worker> worker;
-  std::shared_ptr<FakeInbound> inbound = std::make_shared<FakeInbound>();
-};
-
-using Lines = std::vector<std::string>;
 
 TEST_F(RuntimeTest, MessagesOfOneSenderAreRunInTheOrderOfSending) {
   for (std::uint64_t number = 1; number <= 100; ++number) {
@@ -227,9 +71,10 @@ Task<std::string> called(ActorRef<Worker> worker, Limits limits) {
 }
 
 TEST_F(RuntimeTest, LimitOfACallEndsItAtOnceAndIsPassedOn) {
-  EXPECT_EQ(node->run(called(worker, {.timeout = 5s})),
-            "call of ferry::{anonymous}::Worker::until_stopped at actor 2 of process 1/00000007 (test): timed_out: no "
-            "reply came within the limit (it may have taken effect)");
+  EXPECT_EQ(
+      node->run(called(worker, {.timeout = 5s})),
+      "call of ferry::runtime_tests::Worker::until_stopped at actor 2 of process 1/00000007 (test): timed_out: no "
+      "reply came within the limit (it may have taken effect)");
   run();
   EXPECT_EQ(book.lines.at(0), "waits");
   EXPECT_EQ(node->executor().now().time_since_epoch(), 5s);
@@ -260,19 +105,13 @@ TEST_F(RuntimeTest, DroppedCallIsCancelled) {
   EXPECT_EQ(book.lines, (Lines{"waits", "saw the stop"}));
 }
 
-template <auto Function, class... A>
-Task<std::string> failure_of_call(ActorRef<Worker> worker, A... arguments) {
-  auto call = as_result(worker.call<Function>(arguments...));
-  const auto result = co_await call;
-  co_return result ? "no failure" : result.error().detail();
-}
-
 TEST_F(RuntimeTest, ExceptionsOfAnyTypeReachTheCaller) {
-  EXPECT_EQ(node->run(failure_of_call<&Worker::throw_number>(worker)),
-            "ferry::{anonymous}::Worker::throw_number of actor \"worker\" threw an exception that is not derived from "
-            "std::exception");
+  EXPECT_EQ(
+      node->run(failure_of_call<&Worker::throw_number>(worker)),
+      "ferry::runtime_tests::Worker::throw_number of actor \"worker\" threw an exception that is not derived from "
+      "std::exception");
   EXPECT_EQ(node->run(failure_of_call<&Worker::throw_later>(worker)),
-            "ferry::{anonymous}::Worker::throw_later of actor \"worker\" threw std::runtime_error: too late");
+            "ferry::runtime_tests::Worker::throw_later of actor \"worker\" threw std::runtime_error: too late");
 }
 
 TEST_F(RuntimeTest, ExceptionOfAMessageWithoutAReplyIsLogged) {
@@ -280,7 +119,7 @@ TEST_F(RuntimeTest, ExceptionOfAMessageWithoutAReplyIsLogged) {
   run();
   EXPECT_EQ(
       node->log().lines(),
-      Lines{"a message without a reply failed: ferry::{anonymous}::Worker::throw_number of actor \"worker\" threw an "
+      Lines{"a message without a reply failed: ferry::runtime_tests::Worker::throw_number of actor \"worker\" threw an "
             "exception that is not derived from std::exception"});
 }
 
@@ -293,7 +132,7 @@ TEST_F(RuntimeTest, MessagesAndRepliesAboveTheFrameLimitAreRefusedByTheirSender)
   worker = node->run(spawn(node->context(), "worker"));
   EXPECT_EQ(node->run(failure_of_call<&Worker::large>(worker, std::uint64_t{981})), "no failure");
   EXPECT_EQ(node->run(failure_of_call<&Worker::large>(worker, std::uint64_t{982})),
-            "the reply of ferry::{anonymous}::Worker::large has 1001 bytes, a frame at most 1000 "
+            "the reply of ferry::runtime_tests::Worker::large has 1001 bytes, a frame at most 1000 "
             "(NodeLimits::frame_bytes); return a reference to registered memory");
 }
 
@@ -341,7 +180,7 @@ TEST_F(RuntimeTest, ArgumentsThatCannotBeDecodedAreMalformedAndNothingRuns) {
   const Lines replies = inbound->replies();
   ASSERT_EQ(replies.size(), good.size() - RequestHeader::kSize + 3);
   for (const std::string& reply : replies) {
-    EXPECT_TRUE(reply.starts_with("malformed: ferry::{anonymous}::Worker::")) << reply;
+    EXPECT_TRUE(reply.starts_with("malformed: ferry::runtime_tests::Worker::")) << reply;
     EXPECT_NE(reply.find("was not run, its arguments cannot be decoded: "), std::string::npos) << reply;
   }
 }
@@ -374,9 +213,9 @@ TEST_F(RuntimeTest, RequestsThatNobodyCanServeAreAnsweredWithTheReason) {
   run();
   EXPECT_EQ(inbound->replies(),
             (Lines{"no_such_actor: test never had an actor 99", "no_such_actor: test never had an actor 0",
-                   "version_mismatch: the caller's ferry::{anonymous}::Worker differs from the one that runs here "
+                   "version_mismatch: the caller's ferry::runtime_tests::Worker differs from the one that runs here "
                    "(endpoints, their order or their types); build both from the same declaration",
-                   "no_such_endpoint: ferry::{anonymous}::Worker has 12 endpoints, and none of number 99"}));
+                   "no_such_endpoint: ferry::runtime_tests::Worker has 12 endpoints, and none of number 99"}));
 }
 
 TEST_F(RuntimeTest, MessagesAgainstTheDirectionAreDroppedWithALine) {
@@ -404,244 +243,5 @@ TEST_F(RuntimeTest, CreditsWhatItHasTakenSoThatNobodyWaitsForEver) {
   inbound = std::make_shared<FakeInbound>();
 }
 
-// --- Stopping
-
-Task<void> stop_worker(NodeCore& core, ActorId id) {
-  auto stopping = core.actors()->stop(id, Failure(errc::actor_stopped, "it was stopped"));
-  co_await stopping;
-}
-
-TEST_F(RuntimeTest, StopEndsWhatRunsAndRefusesWhatWaitsInOrder) {
-  arrive(request<&Worker::nap>(CallId(1), 1, std::int64_t{1'000'000}));
-  arrive(request<&Worker::nap_beside>(CallId(2), 2, std::int64_t{1'000'000}));
-  arrive(request<&Worker::mark>(CallId(3), 3));
-  run();
-  node->run(stop_worker(node->core(), worker.id()));
-  EXPECT_EQ(book.lines, (Lines{"begin 1", "begin 2", "stopped", "destroyed"}));
-  EXPECT_EQ(inbound->replies(), Lines(3, "actor_stopped: it was stopped"));
-  EXPECT_EQ(load_reply({inbound->messages[0].data(), inbound->messages[0].size()})->effect, Effect::unknown);
-  EXPECT_EQ(load_reply({inbound->messages[2].data(), inbound->messages[2].size()})->effect, Effect::none);
-  arrive(request<&Worker::mark>(CallId(4), 4));
-  run();
-  EXPECT_EQ(inbound->replies().back(), "actor_stopped: it was stopped");
-  EXPECT_EQ(node->executor().timers(), 0U);
-}
-
-TEST_F(RuntimeTest, StopPassesTheMailboxBy) {
-  for (std::uint64_t number = 1; number <= 50; ++number) {
-    arrive(request<&Worker::mark>(CallId(number), 1));
-  }
-  node->run(stop_worker(node->core(), worker.id()));
-  EXPECT_EQ(book.lines, (Lines{"stopped", "destroyed"}));
-  EXPECT_EQ(inbound->replies(), Lines(50, "actor_stopped: it was stopped"));
-}
-
-TEST_F(RuntimeTest, StopLetsAnEndpointThatHasEndedAnswer) {
-  arrive(request<&Worker::nap>(CallId(1), 1, std::int64_t{1000}));
-  run();
-  node->executor().advance(999ns);
-  struct Both {
-    static Task<void> run(NodeCore& core, ActorId id, test::ManualExecutor& executor) {
-      static_cast<void>(executor);
-      auto nap = sleep_for(1ns);  // due together with the endpoint's
-      co_await nap;
-      auto stopping = core.actors()->stop(id, Failure(errc::actor_stopped, "it was stopped"));
-      co_await stopping;
-    }
-  };
-  node->run(Both::run(node->core(), worker.id(), node->executor()));
-  ASSERT_EQ(inbound->replies().size(), 1U);
-  if (book.lines.at(1) == "end 1") {
-    EXPECT_EQ(inbound->replies()[0], "1 bytes");
-  } else {
-    EXPECT_EQ(inbound->replies()[0], "actor_stopped: it was stopped");
-  }
-}
-
-TEST_F(RuntimeTest, StopTwiceOrOfNobodyEndsToo) {
-  node->run(stop_worker(node->core(), worker.id()));
-  node->run(stop_worker(node->core(), worker.id()));
-  node->run(stop_worker(node->core(), ActorId(12345)));
-  EXPECT_EQ(book.lines, (Lines{"stopped", "destroyed"}));
-}
-
-TEST_F(RuntimeTest, NameIsInUseUntilTheActorHasEnded) {
-  const auto spawn_again = [&] { return node->run(spawn(node->context(), "worker")); };
-  try {
-    spawn_again();
-    FAIL() << "the name was given twice";
-  } catch (const MeshError& error) {
-    EXPECT_EQ(error.ferry_code(), errc::name_in_use);
-    EXPECT_EQ(error.failures()[0].failure.detail(),
-              "test has an actor named \"worker\" already; choose another name, or stop that one first");
-  }
-  node->run(stop_worker(node->core(), worker.id()));
-  EXPECT_NE(spawn_again().id(), worker.id());
-}
-
-TEST_F(RuntimeTest, ShutDownStopsAllAndTakesNoMore) {
-  arrive(request<&Worker::nap>(CallId(1), 1, std::int64_t{1'000'000}));
-  run();
-  node->stack().shut_down();
-  EXPECT_EQ(book.lines, (Lines{"begin 1", "stopped", "destroyed"}));
-  EXPECT_EQ(inbound->replies(), Lines{"actor_stopped: its process is shutting down"});
-}
-
-Task<void> use_reference(ActorRef<Worker> worker, bool& revoked) {
-  auto ask = worker.call<&Worker::reference>();
-  const BufferRef reference = co_await ask;
-  std::array<std::byte, 8> local{};
-  auto read = reference.read_into(std::span(local));
-  co_await read;
-  auto stop = stop_worker(*NodeCore::current(), worker.id());
-  co_await stop;
-  auto late = as_result(reference.read_into(std::span(local)));
-  const Result<void> result = co_await late;
-  revoked = !result && result.error().code() == errc::revoked;
-}
-
-TEST_F(RuntimeTest, MemoryOfAStoppedActorIsRevoked) {
-  bool revoked = false;
-  node->run(use_reference(worker, revoked));
-  EXPECT_TRUE(revoked);
-}
-
-// --- Another process as the callee
-
-TEST_F(RuntimeTest, CallsToAProcessThatIsLostFailAndLaterOnesGoToTheNextChannel) {
-  const ActorRef<Worker> far(ActorAddress{&node->other(), ActorId(5)});
-  struct Calls {
-    static Task<std::string> run(ActorRef<Worker> far, Node& node) {
-      auto first = start(as_result(far.call<&Worker::mark>(1)));
-      node.fake().only().break_channel(Failure(errc::peer_lost, "cut"));
-      const Result<void> lost = co_await first;
-      auto second = start(as_result(far.call<&Worker::mark>(2)));
-      EXPECT_EQ(node.fake().only().sent().size(), 2U);
-      wire::Bytes sent(wire::as_bytes(node.fake().only().sent().back()));
-      const RequestHeader header = load_request({sent.data(), sent.size()}).value();
-      node.fake().only().answer(make_reply({0, Effect::none, CallId(header.call.value() - 1)}));  // late: meets nobody
-      EXPECT_FALSE(second.is_done());
-      node.fake().only().answer(make_reply({0, Effect::none, header.call}));
-      const Result<void> good = co_await second;
-      EXPECT_TRUE(good);
-      co_return lost.error().to_text();
-    }
-  };
-  EXPECT_EQ(
-      node->run(Calls::run(far, *node)),
-      "call of ferry::{anonymous}::Worker::mark at actor 5 of process 2/00000001: peer_lost: cut (it may have taken "
-      "effect)");
-}
-
-TEST_F(RuntimeTest, CallThatWaitsForRoomEndsAtItsLimitWithoutEffectAndIsNeverSent) {
-  const ActorRef<Worker> far(ActorAddress{&node->other(), ActorId(5)});
-  for (std::size_t count = 0; count < limits::kWindowMessages; ++count) {
-    ASSERT_TRUE(far.try_send<&Worker::mark>(1));
-  }
-  EXPECT_EQ(far.try_send<&Worker::mark>(1).error().to_text(),
-            "try_send: overloaded: the actor has not taken what this process sent before; use send, which waits");
-  struct Limited {
-    static Task<std::string> run(ActorRef<Worker> far) {
-      auto call = as_result(far.call<&Worker::mark>(2).with({.timeout = 1s}));
-      const Result<void> result = co_await call;
-      EXPECT_EQ(result.error().effect(), Effect::none);
-      auto send = as_result(far.send<&Worker::mark>(3).with({.timeout = 1s}));
-      const Result<void> sent = co_await send;
-      EXPECT_EQ(sent.error().code(), errc::timed_out);
-      co_return result.error().detail();
-    }
-  };
-  EXPECT_EQ(node->run(Limited::run(far)), "no reply came within the limit");
-  EXPECT_EQ(node->fake().only().sent().size(), limits::kWindowMessages);
-  node->fake().only().answer(make_credit({10, ActorId(5), 1000}));
-  EXPECT_TRUE(far.try_send<&Worker::mark>(1));
-}
-
-TEST_F(RuntimeTest, CallOfAnEmptyReferenceIsRefused) {
-  EXPECT_EQ(node->run(failure_of_call<&Worker::mark>(ActorRef<Worker>(), 1)),
-            "the actor reference is empty (default-constructed)");
-  EXPECT_EQ(ActorRef<Worker>().try_send<&Worker::mark>(1).error().to_text(),
-            "try_send: invalid_argument: the actor reference is empty (default-constructed)");
-}
-
-TEST_F(RuntimeTest, ReferenceOfAnActorSurvivesItsWireForm) {
-  wire::Bytes bytes;
-  wire::encode(bytes, worker);
-  EXPECT_EQ(wire::decode<ActorRef<Worker>>({bytes.data(), bytes.size()}, &node->core()).value(), worker);
-  for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_FALSE(wire::decode<ActorRef<Worker>>({bytes.data(), length}, &node->core())) << length;
-  }
-}
-
-// --- Threads
-
-class Adder final : public Actor {
- public:
-  explicit Adder(ActorContext&) {}
-  std::int64_t add(std::int64_t by) { return sum_ += by; }
-  Task<std::int64_t> add_later(std::int64_t by) {
-    const std::int64_t before = sum_;
-    auto nap = sleep_for(1us);
-    co_await nap;
-    EXPECT_EQ(sum_, before) << "another endpoint ran meanwhile";
-    co_return sum_ = before + by;
-  }
-  static constexpr auto endpoints = ferry::endpoints<&Adder::add, &Adder::add_later>;
-
- private:
-  std::int64_t sum_ = 0;
-};
-
-using ThreadNode = test::CoreNode<test::ThreadExecutor>;
-
-Task<ActorRef<Adder>> spawn_adder(Context context) {
-  auto spawned = context.this_proc().spawn<Adder>("");
-  const auto mesh = co_await spawned;
-  co_return mesh.only();
-}
-Task<int> call_often(ActorRef<Adder> adder, int rounds, int kind) {
-  int ended = 0;
-  for (int round = 0; round < rounds; ++round) {
-    if (kind == 0) {
-      auto call = as_result(adder.call<&Adder::add>(1));
-      ended += (co_await call) ? 1 : 0;
-    } else if (kind == 1) {
-      auto call = as_result(adder.call<&Adder::add_later>(1).with({.timeout = Duration(round % 7 * 10'000)}));
-      static_cast<void>(co_await call);
-      ++ended;
-    } else {
-      auto dropped = start(adder.call<&Adder::add>(0));
-      ++ended;
-    }
-  }
-  co_return ended;
-}
-
-TEST(ActorThreads, CallsEndOnceWhateverTheirLimitsAndDrops) {
-  ThreadNode node(actors<Adder>);
-  const ActorRef<Adder> adder = node.run(spawn_adder(node.context()));
-  constexpr int kRounds = 400;
-  std::vector<std::thread> callers;
-  std::array<int, 3> ended{};
-  for (int kind = 0; kind < 3; ++kind) {
-    callers.emplace_back(
-        [&, kind] { ended[static_cast<std::size_t>(kind)] = node.run(call_often(adder, kRounds, kind)); });
-  }
-  for (std::thread& caller : callers) {
-    caller.join();
-  }
-  EXPECT_EQ(ended, (std::array<int, 3>{kRounds, kRounds, kRounds}));
-}
-
-TEST(ActorThreads, StopMayMeetCalls) {
-  for (int round = 0; round < 50; ++round) {
-    ThreadNode node(actors<Adder>);
-    const ActorRef<Adder> adder = node.run(spawn_adder(node.context()));
-    std::thread caller([&] { node.run(call_often(adder, 50, round % 3)); });
-    node.run(stop_worker(node.core(), adder.id()));
-    caller.join();
-  }
-}
-
 }  // namespace
-}  // namespace ferry
+}  // namespace ferry::runtime_tests
