@@ -117,7 +117,7 @@ TEST_F(TcpStrangers, AnotherSecretIsNotAuthorisedAndBothSidesSayWhy) {
   TestNode other(loop, {.id = 3, .secret = test_secret(8)});
   std::vector<std::byte> word(8);
   auto call = read(other.peer(owner), region, word);
-  ASSERT_TRUE(call->fails_with(errc::peer_unreachable));
+  ASSERT_TRUE(call->fails_with(errc::not_authorised));
   EXPECT_THAT(call->failure.to_text(), HasSubstr("does not know this job's secret"));
   EXPECT_THAT(call->failure.to_text(), HasSubstr(address()));
   ASSERT_TRUE(eventually([&] { return owner.log.lines().size() == 1; }));

@@ -14,4 +14,22 @@ Node::Node(const NodeOptions& options, std::vector<ActorClass> classes) {
   node_ = std::move(*node);
 }
 
+int Node::fd() const {
+  require_driven("fd");
+  return node_->fd();
+}
+
+bool Node::poll() {
+  require_driven("poll");
+  return node_->poll();
+}
+
+void Node::require_driven(const char* attempted) const {
+  if (!node_->is_driven_from_outside()) {
+    throw Error(Failure(errc::invalid_argument,
+                        "this node has threads of its own; make it with NodeOptions::driven_from_outside")
+                    .during(attempted));
+  }
+}
+
 }  // namespace ferry

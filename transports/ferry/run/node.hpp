@@ -4,6 +4,11 @@
 //   ferry::Node node({.transports = "auto"}, ferry::actors<Worker>);
 //   node.block_on(work(node.context()));
 //
+// A program with an event loop of its own gives the node its turns, and ferry starts no threads:
+//
+//   ferry::Node node({.driven_from_outside = true}, ferry::actors<Worker>);
+//   loop.when_readable(node.fd(), [&] { node.poll(); });
+//
 // Made and destroyed outside of tasks; any thread may call block_on. Several may live in one process.
 #pragma once
 
@@ -23,13 +28,22 @@ class Node {
 
   Context context() noexcept { return node_->context(); }
 
-  // Runs the task on this node and waits for its end.
+  // With NodeOptions::driven_from_outside; otherwise they throw Error (invalid_argument).
+  // fd: readable (poll, epoll, Asio's stream_descriptor) when poll() has something to do; stays the node's, which reads
+  // and arms it. poll: runs what is ready for a bounded time and never waits; true if there was anything. One thread at
+  // a time, not from inside a task.
+  int fd() const;
+  bool poll();
+
+  // Runs the task on this node and waits for its end. Driven from outside, the caller polls meanwhile.
   template <class T>
   T block_on(Task<T> task) {
     return ferry::block_on(node_->executor(), &context().node(), std::move(task));
   }
 
  private:
+  void require_driven(const char* attempted) const;
+
   std::unique_ptr<RealNode> node_;
 };
 

@@ -19,6 +19,11 @@ struct NodeOptions {
   // Threads that run actors; 0: min(4, cores).
   unsigned threads = 0;
 
+  // No threads at all: everything happens inside Node::poll(), which a foreign event loop calls when Node::fd() is
+  // readable. In between nobody's access to this node's memory is served and no heartbeat leaves, so a loop that stays
+  // away for as long as NodeLimits::failure_detection is taken for dead by peers on other hosts.
+  bool driven_from_outside = false;
+
   // For people, in logs and errors.
   std::string name = "root";
 

@@ -49,6 +49,7 @@ Result<void> add_transport(NodeCore& core, system::SystemExecutor& executor, Tra
 struct RealNode::Parts {
   explicit Parts(const Bootstrap& bootstrap) : log(bootstrap.name) {}
 
+  bool driven_from_outside = false;
   system::SpdlogSink log;
   std::unique_ptr<system::SystemExecutor> executor;
   std::unique_ptr<system::OsProcessHost> host;
@@ -68,10 +69,12 @@ Result<std::unique_ptr<RealNode>> RealNode::create(const NodeOptions& options, c
     return order.error();
   }
   auto parts = std::make_unique<Parts>(bootstrap);
-  auto executor = system::SystemExecutor::create({.threads = options.threads});
+  auto executor =
+      system::SystemExecutor::create({.threads = options.threads, .driven_from_outside = options.driven_from_outside});
   if (!executor) {
     return executor.error();
   }
+  parts->driven_from_outside = options.driven_from_outside;
   parts->executor = std::move(*executor);
   auto host = system::OsProcessHost::create();
   if (!host) {
@@ -105,6 +108,18 @@ NodeStack& RealNode::stack() noexcept {
 
 Executor& RealNode::executor() noexcept {
   return *parts_->executor;
+}
+
+bool RealNode::is_driven_from_outside() const noexcept {
+  return parts_->driven_from_outside;
+}
+
+int RealNode::fd() const noexcept {
+  return parts_->executor->fd();
+}
+
+bool RealNode::poll() noexcept {
+  return parts_->executor->poll();
 }
 
 Result<Bootstrap> root_bootstrap(const NodeOptions& options) {

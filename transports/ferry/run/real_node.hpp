@@ -25,6 +25,10 @@ class RealNode {
   Context context() noexcept;
   NodeStack& stack() noexcept;
   Executor& executor() noexcept;
+  bool is_driven_from_outside() const noexcept;
+  // See Node.
+  int fd() const noexcept;
+  bool poll() noexcept;
 
  private:
   struct Parts;

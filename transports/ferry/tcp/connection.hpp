@@ -125,6 +125,7 @@ class TcpConnection final : public Connection, private ChannelEnd, private Diale
   TimePoint dial_until_{};
   std::string dial_failures_;
   bool all_refused_ = true;
+  errc answered_ = errc::peer_unreachable;  // with which refusal a ferry process answered, if one did
   int redials_ = 0;
   RedialTimer redial_;
   std::uint64_t last_channel_ = 0;  // its number

@@ -26,6 +26,7 @@ void TcpConnection::open() noexcept {
   next_target_ = 0;
   dial_failures_.clear();
   all_refused_ = true;
+  answered_ = errc::peer_unreachable;
   redials_ = 0;
   dial_until_ = saturating_add(now, node_.limits().handshake);
   // A higher number than any earlier one of this process's, also of an earlier connection to the same peer.
@@ -74,6 +75,9 @@ std::shared_ptr<Dialer> TcpConnection::make_dialer(const std::string& text, Dial
 void TcpConnection::note_failure(const DialFailure& failure) {
   dial_failures_ += fmt::format("{}{}", dial_failures_.empty() ? "" : "; ", failure.why.detail());
   all_refused_ &= failure.refused;
+  if (failure.why.code() == errc::not_authorised || failure.why.code() == errc::version_mismatch) {
+    answered_ = failure.why.code();
+  }
 }
 
 // Tries the next address; reports when there is none. This thread is listed as calling.
@@ -117,7 +121,7 @@ void TcpConnection::give_up_dialing(const Failure* reason, PeerState state) noex
   }
   state_ = State::idle;
   const bool is_refused = !targets_.empty() && all_refused_;
-  const errc code = is_refused && was_open_ ? errc::peer_lost : errc::peer_unreachable;
+  const errc code = !was_open_ ? answered_ : is_refused ? errc::peer_lost : errc::peer_unreachable;
   const Failure why = reason != nullptr  ? *reason
                       : targets_.empty() ? Failure(errc::peer_unreachable, "no tcp address of it is known")
                                          : Failure(code, dial_failures_);
