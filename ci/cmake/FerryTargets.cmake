@@ -52,17 +52,21 @@ function(ferry_add_program)
   endif()
 endfunction()
 
+# Builds the tests of the stage forms.
+add_custom_target(ferry_forms)
+
 # ferry_add_test(NAME name SOURCES file… STAGE stage… [LIBS target…] [ARGS argument…] [TIMEOUT seconds]
-#                [NOT_UNDER asan|tsan|clang…] [SERIAL] [NO_MAIN])
+#                [NOT_UNDER asan|tsan…] [FORMS] [SERIAL] [NO_MAIN])
 #   One GoogleTest binary, build/PRESET/bin/tests/NAME, and one ctest entry of the same name.
-#   STAGE      stage of ci/test that runs it: unit, conformance or sim. The stages asan, tsan and clang run it too,
+#   STAGE      stage of ci/test that runs it: unit, conformance or sim. The stages asan and tsan run it too,
 #              unless NOT_UNDER names them.
+#   FORMS      the stage forms runs it too: it awaits in the forms that users are promised.
 #   TIMEOUT    seconds until it counts as hung, 60 if absent; the sanitizer presets multiply it.
 #   SERIAL     nothing else runs beside it.
 #   NO_MAIN    a source defines main(): a test whose binary is also a child process, say.
 #   Tests run in the root of the source tree, with FERRY_BIN_DIR set to build/PRESET/bin.
 function(ferry_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "SERIAL;NO_MAIN" "NAME;TIMEOUT" "SOURCES;LIBS;STAGE;ARGS;NOT_UNDER")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "FORMS;SERIAL;NO_MAIN" "NAME;TIMEOUT" "SOURCES;LIBS;STAGE;ARGS;NOT_UNDER")
   ferry_check_arguments(ferry_add_test "NAME;SOURCES;STAGE")
   foreach(stage IN LISTS arg_STAGE)
     if(NOT stage MATCHES "^(unit|conformance|sim)$")
@@ -82,8 +86,12 @@ function(ferry_add_test)
   target_precompile_headers(${arg_NAME} REUSE_FROM ferry_test_pch)
   set_target_properties(${arg_NAME} PROPERTIES FOLDER tests RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
 
-  set(labels ${arg_STAGE} asan tsan clang)
+  set(labels ${arg_STAGE} asan tsan)
   list(REMOVE_ITEM labels ${arg_NOT_UNDER} "")
+  if(arg_FORMS)
+    list(APPEND labels forms)
+    add_dependencies(ferry_forms ${arg_NAME})
+  endif()
   math(EXPR timeout "${arg_TIMEOUT} * ${FERRY_TEST_TIMEOUT_FACTOR}")
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
   set_tests_properties(${arg_NAME} PROPERTIES
