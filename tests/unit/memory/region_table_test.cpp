@@ -187,7 +187,7 @@ TEST(RegionTable, HoldsAMillionRegionsAndThenNamesTheRemedy) {
 
 // --- Races.
 
-constexpr int kRounds = 3'000;
+constexpr int kRounds = 2'000;
 
 TEST(RegionTable, RevokeReturnsOnlyWhenNobodyTouchesTheMemory) {
   RegionTable table(7);
@@ -208,6 +208,8 @@ TEST(RegionTable, RevokeReturnsOnlyWhenNobodyTouchesTheMemory) {
           violated = violated.load() || forbidden.load();
           static_cast<void>(*static_cast<volatile const std::byte*>(pin->address()));
           inside.fetch_sub(1);
+        } else {
+          std::this_thread::yield();  // a busy machine would give the owner few turns otherwise
         }
       }
     });
@@ -217,7 +219,7 @@ TEST(RegionTable, RevokeReturnsOnlyWhenNobodyTouchesTheMemory) {
     forbidden.store(false);
     slot.store(handle.slot.value());
     generation.store(handle.generation.value());
-    for (int spin = 0; spin < round % 50; ++spin) {
+    for (int spin = 0; spin < round % 8; ++spin) {
       std::this_thread::yield();
     }
     ASSERT_TRUE(table.revoke(handle));
