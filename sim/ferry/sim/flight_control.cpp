@@ -191,7 +191,7 @@ void Flight::advance() {
   }
   leave_sequence_line(static_cast<bool>(failure_));
   if (operation_ == nullptr) {
-    connection_->landed(*this, failure_ ? failure_.with_effect(Effect::unknown) : Failure());
+    connection_->landed(*this, failure_ && touched_ ? failure_.with_effect(Effect::unknown) : failure_);
     fabric_.dispose(*this);
   } else if (!outcome_step_.is_scheduled()) {
     schedule_outcome(kind_ == OperationKind::read && !failure_ ? Duration::zero() : fabric_.delay(0));

@@ -52,7 +52,7 @@ struct CommandAnswer {
   std::uint8_t code = 0;    // an errc; 0: done
   std::uint8_t effect = 0;
   std::uint16_t text_length = 0;
-  std::array<char, 100> text{};
+  std::array<char, 176> text{};  // longer than any reason that an owner gives
 };
 
 // A command goes idle -> submitted -> executing -> done, and the initiator may take it back while it is submitted:
@@ -69,7 +69,7 @@ struct alignas(64) Command {
   CommandRequest request{};  // the initiator writes it before `submitted`
   CommandAnswer answer{};    // the owner writes it before `done`
 };
-static_assert(sizeof(Command) == 192);
+static_assert(sizeof(Command) == 256);
 
 struct ChannelLayout {
   RingWords to_owner;
