@@ -56,35 +56,41 @@ Result<ActorAddress> decode_actor(wire::Decoder& decoder) {
 }
 
 Result<void> try_send(const CallTarget& target, wire::Bytes message) {
+  const auto refused = [&target](const Failure& why) {
+    const Failure named = why.during(fmt::format("try_send of {}::{}", target.class_name, target.endpoint_name));
+    return target.peer == nullptr || !named.peer().empty()
+               ? named
+               : named.with_peer(fmt::format("actor {} of {}", target.actor.value(), target.peer->describe()));
+  };
   if (target.peer == nullptr) {
-    return Failure(errc::invalid_argument, "the actor reference is empty (default-constructed)").during("try_send");
+    return refused(Failure(errc::invalid_argument, "the actor reference is empty (default-constructed)"));
   }
   NodeCore& node = target.peer->node();
   if (message.size() > node.limits().frame_bytes) {
-    return Failure(errc::too_large,
-                   fmt::format("the message has {} bytes, a frame at most {} (NodeLimits::frame_bytes)", message.size(),
-                               node.limits().frame_bytes))
-        .during("try_send");
+    return refused(Failure(errc::too_large,
+                           fmt::format("the message has {} bytes, a frame at most {} (NodeLimits::frame_bytes); pass a "
+                                       "reference to registered memory in place of large data",
+                                       message.size(), node.limits().frame_bytes)));
   }
   if (!node.executor().is_of_this_process()) {
-    return made_before_fork().during("try_send");
+    return refused(made_before_fork());
   }
   if (node.actors() == nullptr) {
-    return Failure(errc::unsupported, "this node has no actors").during("try_send");
+    return refused(Failure(errc::unsupported, "this node has no actors"));
   }
   ActorRuntime& runtime = *node.actors();
   const auto window = runtime.window(*target.peer, target.actor);
   if (runtime.self_call(target) != SelfCall::no) {
     window->take_anyway(message.size());
   } else if (!window->try_take(message.size())) {
-    return Failure(errc::overloaded, "the actor has not taken what this process sent before; use send, which waits")
-        .during("try_send");
+    return refused(
+        Failure(errc::overloaded, "the actor has not taken what this process sent before; use send, which waits"));
   }
   std::atomic<ChannelNumber> sent_under{0};  // nobody waits for an answer
   store_request(message.data(),
                 RequestHeader{MessageKind::send, target.endpoint, target.fingerprint, {}, target.actor, 0});
-  if (Failure fate = runtime.send_request(*target.peer, std::move(message), sent_under)) {
-    return fate.during("try_send");
+  if (const Failure fate = runtime.send_request(*target.peer, std::move(message), sent_under)) {
+    return refused(fate);
   }
   return {};
 }

@@ -39,7 +39,8 @@ namespace detail {
 
 void refuse_limits() {
   throw Error(Failure(errc::invalid_argument,
-                      "a member of a batch or sequence has no timeout or stop of its own; give them to run()"));
+                      "a member of a batch or sequence has no timeout or stop of its own; give them to run()")
+                  .during("add"));
 }
 
 void refuse_second_run(const char* what) {

@@ -150,7 +150,8 @@ TEST_F(RuntimeTest, CallThatWaitsForRoomEndsAtItsLimitWithoutEffectAndIsNeverSen
     ASSERT_TRUE(far.try_send<&Worker::mark>(1));
   }
   EXPECT_EQ(far.try_send<&Worker::mark>(1).error().to_text(),
-            "try_send: overloaded: the actor has not taken what this process sent before; use send, which waits");
+            "try_send of ferry::runtime_tests::Worker::mark at actor 5 of process 2/00000001: overloaded: the actor has "
+            "not taken what this process sent before; use send, which waits");
   struct Limited {
     static Task<std::string> run(ActorRef<Worker> far) {
       auto call = as_result(far.call<&Worker::mark>(2).with({.timeout = 1s}));
@@ -172,7 +173,8 @@ TEST_F(RuntimeTest, CallOfAnEmptyReferenceIsRefused) {
   EXPECT_EQ(node->run(failure_of_call<&Worker::mark>(ActorRef<Worker>(), 1)),
             "the actor reference is empty (default-constructed)");
   EXPECT_EQ(ActorRef<Worker>().try_send<&Worker::mark>(1).error().to_text(),
-            "try_send: invalid_argument: the actor reference is empty (default-constructed)");
+            "try_send of ferry::runtime_tests::Worker::mark: invalid_argument: the actor reference is empty "
+            "(default-constructed)");
 }
 
 TEST_F(RuntimeTest, ReferenceOfAnActorSurvivesItsWireForm) {

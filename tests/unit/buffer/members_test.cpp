@@ -212,7 +212,7 @@ TEST(Batch, RunsOnceAndRefusesMembersWithLimitsOfTheirOwn) {
   } catch (const Error& error) {
     EXPECT_STREQ(
         error.what(),
-        "invalid_argument: a member of a batch or sequence has no timeout or stop of its own; give them to run()");
+        "add: invalid_argument: a member of a batch or sequence has no timeout or stop of its own; give them to run()");
   }
   node.run(run_all(batch));
   EXPECT_EQ(refusal(node, batch), "batch: invalid_argument: it was run before; make another");
