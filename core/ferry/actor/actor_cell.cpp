@@ -28,9 +28,9 @@ Failure ActorCell::construct(std::span<const wire::ByteView> arguments) noexcept
     actor_ = class_.construct(context_, arguments);
     return {};
   } catch (...) {
-    stopped_ = Failure(errc::actor_stopped,
-                       fmt::format("the constructor of {} \"{}\" threw {}", class_.name, name(),
-                                   describe_exception(std::current_exception(), limits::kExceptionText)));
+    stopped_ =
+        Failure(errc::actor_stopped, fmt::format("the constructor of {} \"{}\" threw {}", class_.name, name(),
+                                                 describe_exception(std::current_exception(), limits::kExceptionText)));
     return Failure(errc::spawn_failed, stopped_.detail());
   }
 }

@@ -78,7 +78,8 @@ Task<void> RDMABuffer::revoke(Limits limits) {
 
 NotificationStream RDMABuffer::notifications() {
   if (registration_ == nullptr) {
-    throw Error(Failure(errc::invalid_argument, "the buffer is empty (default-constructed or moved from)").during("notifications"));
+    throw Error(Failure(errc::invalid_argument, "the buffer is empty (default-constructed or moved from)")
+                    .during("notifications"));
   }
   return NotificationStream(registration_->notifications());
 }

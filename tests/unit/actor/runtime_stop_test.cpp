@@ -149,9 +149,10 @@ TEST_F(RuntimeTest, CallThatWaitsForRoomEndsAtItsLimitWithoutEffectAndIsNeverSen
   for (std::size_t count = 0; count < limits::kWindowMessages; ++count) {
     ASSERT_TRUE(far.try_send<&Worker::mark>(1));
   }
-  EXPECT_EQ(far.try_send<&Worker::mark>(1).error().to_text(),
-            "try_send of ferry::runtime_tests::Worker::mark at actor 5 of process 2/00000001: overloaded: the actor has "
-            "not taken what this process sent before; use send, which waits");
+  EXPECT_EQ(
+      far.try_send<&Worker::mark>(1).error().to_text(),
+      "try_send of ferry::runtime_tests::Worker::mark at actor 5 of process 2/00000001: overloaded: the actor has "
+      "not taken what this process sent before; use send, which waits");
   struct Limited {
     static Task<std::string> run(ActorRef<Worker> far) {
       auto call = as_result(far.call<&Worker::mark>(2).with({.timeout = 1s}));
