@@ -71,6 +71,7 @@ struct BoardLayout {
   static constexpr std::uint64_t kSleeping = 1;
 
   Word state;         // kSleeping: nobody polls, ring the doorbell
+  Word beat;          // counted up once a heartbeat by the polling thread
   Word readers_used;  // words of `readers` that may ever have been used
   Word regions_used;  // entries of `regions` that have pages; those behind must not be touched
   alignas(kPageBytes) std::array<Word, kReaders> readers;                            // generation being read, or 0

@@ -22,14 +22,16 @@ void write_failure(wire::Writer& writer, const Failure& failure) {
   writer.raw(wire::as_bytes(std::string_view(failure.detail()).substr(0, length)));
 }
 
-Result<Failure> read_failure(wire::Reader& reader) {
+// To an argument: a Result<Failure> could not tell one from the other.
+Result<void> read_failure(wire::Reader& reader, std::optional<Failure>& failure) {
   const std::uint8_t code = reader.u8();
   const std::size_t length = reader.u16();
   std::string text(wire::as_text(reader.raw(length)));
   if (code == 0 || code > kErrcLast) {
     return Failure(errc::malformed, fmt::format("error code {} is unknown", code));
   }
-  return Failure(static_cast<errc>(code), std::move(text));
+  failure = Failure(static_cast<errc>(code), std::move(text));
+  return {};
 }
 
 void write_id(wire::Writer& writer, ProcessId id) {
@@ -89,14 +91,12 @@ Result<Greeting> decode_greeting(wire::ByteView bytes) {
   greeting.versions = block->versions;
   if (const auto refusal = block->field(kRefusal)) {
     wire::Reader reader(*refusal);
-    auto failure = read_failure(reader);
-    if (!failure) {
+    if (auto failure = read_failure(reader, greeting.refusal); !failure) {
       return failure.error();
     }
     if (auto complete = reader.finish("refusal"); !complete) {
       return complete.error();
     }
-    greeting.refusal = std::move(*failure);
     return greeting;
   }
   wire::Reader ids(block->field(kIds).value_or(wire::ByteView{}));
@@ -153,14 +153,6 @@ Result<ControlPacket> decode_packet(wire::ByteView bytes) {
   ControlPacket packet;
   const std::uint8_t kind = reader.u8();
   packet.kind = static_cast<PacketKind>(kind);
-  const auto take_failure = [&]() -> Result<void> {
-    auto failure = read_failure(reader);
-    if (!failure) {
-      return failure.error();
-    }
-    packet.why = std::move(*failure);
-    return {};
-  };
   Result<void> rest;
   switch (packet.kind) {
     case PacketKind::join: {
@@ -180,13 +172,13 @@ Result<ControlPacket> decode_packet(wire::ByteView bytes) {
       packet.segment = reader.u32();
       packet.writable = reader.u8() != 0;
       packet.size = reader.u64();
-      rest = packet.size == 0 ? take_failure() : Result<void>{};
+      rest = packet.size == 0 ? read_failure(reader, packet.why) : Result<void>{};
       break;
     case PacketKind::retire:
       packet.segment = reader.u32();
       break;
     case PacketKind::close:
-      rest = take_failure();
+      rest = read_failure(reader, packet.why);
       break;
     default:
       return Failure(errc::malformed, fmt::format("control packet: kind {} is unknown", kind));

@@ -22,7 +22,8 @@ ShmChannel::Shared::Shared(ShmNode& node, ShmConnection& connection, const PeerP
       foreign(process),
       reader(layout.to_initiator, layout.rings[1].data(), node.core.limits().frame_bytes),
       writer(layout.to_owner, layout.rings[0].data()),
-      pending(node, connection, layout) {}
+      pending(node, connection, layout),
+      liveness(node.core.limits()) {}
 
 ShmChannel::ShmChannel(ShmNode& node, ShmConnection& connection)
     : node_(node), connection_(connection), alarm_(node.core.executor(), *node.poller) {}
@@ -64,7 +65,7 @@ bool ShmChannel::has_work() noexcept {
       return alarm_.is_ringing();
     case State::open:
       return shared_->reader.has_bytes() || shared_->pending.has_work() || shared_->writer.can_flush() ||
-             shared_->writer.is_broken() || look_.load(std::memory_order_acquire);
+             shared_->writer.is_broken() || alarm_.is_ringing() || look_.load(std::memory_order_acquire);
     case State::ended:
       break;
   }
@@ -99,6 +100,10 @@ bool ShmChannel::poll_open() noexcept {
     look();
     any = true;
   }
+  if (state_ == State::open && alarm_.has_rung()) {
+    watch_owner();
+    any = true;
+  }
   const std::uint64_t mail = shared_->layout.mail_to_initiator.value.load(std::memory_order_acquire);
   if (state_ == State::open && mail != shared_->mail_seen) {
     shared_->mail_seen = mail;
@@ -120,7 +125,7 @@ bool ShmChannel::poll_open() noexcept {
 bool ShmChannel::take_messages() {
   wire::Bytes message;
   int taken = 0;
-  for (; taken < kMessagesAtOnce && state_ == State::open; ++taken) {
+  for (; taken < kMessagesAtOnce && is_readable(); ++taken) {
     auto complete = shared_->reader.next(message);
     if (!complete) {
       break_off(complete.error());
@@ -134,10 +139,16 @@ bool ShmChannel::take_messages() {
       return true;
     }
   }
-  if (state_ == State::open && shared_->reader.release()) {
+  if (is_readable() && shared_->reader.release()) {
     node_.wake_peer(shared_->board, shared_->doorbell);
   }
   return taken > 0;
+}
+
+// What the owner said before it left.
+void ShmChannel::take_last_messages() {
+  while (is_readable() && take_messages()) {
+  }
 }
 
 bool ShmChannel::poll_pending() {

@@ -13,6 +13,7 @@
 #include <ferry/shm/alarm.hpp>
 #include <ferry/shm/control_packet.hpp>
 #include <ferry/shm/foreign_memory.hpp>
+#include <ferry/shm/liveness.hpp>
 #include <ferry/shm/message_ring.hpp>
 #include <ferry/shm/packet_socket.hpp>
 #include <ferry/shm/pending_operations.hpp>
@@ -77,11 +78,14 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
     MessageReader reader;
     MessageWriter writer;
     PendingOperations pending;
+    Liveness liveness;
     std::uint64_t mail_seen = 0;
     std::uint64_t mail_sent = 0;
 
     bool is_admitted() const noexcept { return admitted.load(std::memory_order_seq_cst) == channel; }
   };
+
+  bool is_readable() const noexcept { return state_ == State::open || state_ == State::lingering; }
 
   // Data path.
   std::byte* find_in_place(OperationKind kind, const RemoteRegion& region) noexcept;
@@ -104,7 +108,9 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
   bool poll_open() noexcept;
   bool poll_pending();
   bool take_messages();
+  void take_last_messages();
   void look() noexcept;
+  void watch_owner() noexcept;
   void on_alarm() noexcept;
   void linger(const Failure& why) noexcept;
   void break_off(const Failure& why) noexcept;

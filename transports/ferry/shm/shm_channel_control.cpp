@@ -185,8 +185,8 @@ Result<void> ShmChannel::take_welcome(Packet& packet) {
   }
   shared_ = std::make_unique<Shared>(node_, connection_, *process_, std::move(channel_memory_), std::move(*board),
                                      std::move(*doorbell), welcome->channel, welcome->place);
-  alarm_.cancel();
   state_ = State::open;
+  alarm_.set(shared_->liveness.tick());
   was_open_.store(true, std::memory_order_release);
   open_.store(true, std::memory_order_release);
   connection_.enter(*this);
@@ -237,6 +237,7 @@ Result<void> ShmChannel::take_segment(const ControlPacket& packet, const Packet&
 }
 
 void ShmChannel::take_close(const Failure& why) noexcept {
+  take_last_messages();
   if (why.code() == errc::shut_down) {
     finish(Failure(errc::peer_lost, "the process has shut its node down"), PeerState::gone);
   } else {
@@ -270,6 +271,19 @@ void ShmChannel::linger(const Failure& why) noexcept {
   }
 }
 
+// A process that is stopped has not ended, and only its silence tells.
+void ShmChannel::watch_owner() noexcept {
+  if (shared_->liveness.look(shared_->board)) {
+    alarm_.set(shared_->liveness.tick());
+    return;
+  }
+  const Duration silence = node_.core.limits().failure_detection;
+  finish(Failure(errc::peer_lost,
+                 fmt::format("the process (PID {}) was silent for {} ms; it may be stopped", process_->pid(),
+                             std::chrono::duration_cast<std::chrono::milliseconds>(silence).count())),
+         PeerState::unknown);
+}
+
 void ShmChannel::on_alarm() noexcept {
   finish(state_ == State::lingering
              ? linger_why_
@@ -278,6 +292,7 @@ void ShmChannel::on_alarm() noexcept {
 }
 
 void ShmChannel::peer_ended() noexcept {
+  take_last_messages();
   finish(Failure(errc::peer_lost, fmt::format("the process (PID {}) has ended", process_->pid())), PeerState::gone);
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/shm/liveness.hpp>
 #include <ferry/shm/os_failure.hpp>
 
 namespace ferry::shm {
@@ -25,12 +26,12 @@ ShmInbound::ShmInbound(ShmNode& node, ShmListener& listener, PacketSocket socket
       socket_(std::move(socket)),
       pid_(process.pid()),
       process_(std::move(process)),
-      handshake_(node.core.executor(), *node.poller) {}
+      alarm_(node.core.executor(), *node.poller) {}
 
 ShmInbound::~ShmInbound() = default;
 
 void ShmInbound::start() noexcept {
-  handshake_.set(node_.core.limits().handshake);
+  alarm_.set(node_.core.limits().handshake);
   node_.poller->add(shared_from_this());
   auto watched = node_.poller->watch(socket_.descriptor(), *this, kSocketTag);
   if (watched) {
@@ -61,7 +62,7 @@ void ShmInbound::end(const Failure& why) noexcept {
     return;
   }
   const State before = std::exchange(state_, State::closing);
-  handshake_.cancel();
+  alarm_.cancel();
   open_.store(false, std::memory_order_release);
   listener_.withdraw(*this);
   if (before == State::greeting) {
@@ -115,16 +116,17 @@ void ShmInbound::peer_has_left(const Failure& why) noexcept {
 
 bool ShmInbound::has_work() noexcept {
   if (state_ == State::greeting || state_ == State::joining) {
-    return handshake_.is_ringing();
+    return alarm_.is_ringing();
   }
   return state_ == State::open &&
          (shared_->reader.has_bytes() || shared_->commands.has_work() || shared_->writer.can_flush() ||
-          fenced_.load(std::memory_order_acquire) || any_retired_.load(std::memory_order_acquire));
+          alarm_.is_ringing() || fenced_.load(std::memory_order_acquire) ||
+          any_retired_.load(std::memory_order_acquire));
 }
 
 bool ShmInbound::poll() noexcept {
   if (state_ != State::open) {
-    if (handshake_.has_rung() && (state_ == State::greeting || state_ == State::joining)) {
+    if (alarm_.has_rung() && (state_ == State::greeting || state_ == State::joining)) {
       break_off(Failure(errc::timed_out, "it connected and did not say who it is within the handshake limit"));
     }
     return false;
@@ -132,6 +134,10 @@ bool ShmInbound::poll() noexcept {
   if (fenced_.load(std::memory_order_acquire)) {
     end(Failure(errc::not_authorised, "this life of the process was fenced off: it has been replaced"));
     return true;
+  }
+  if (alarm_.has_rung()) {
+    Liveness::beat(*node_.board);
+    alarm_.set(Liveness::between_beats(node_.core.limits()));
   }
   const std::uint64_t mail = shared_->layout.mail_to_owner.value.load(std::memory_order_acquire);
   if (mail != shared_->mail_seen) {

@@ -101,7 +101,7 @@ class ShmInbound final : public Inbound, public Polled, public std::enable_share
   std::mutex retired_mutex_;
   std::vector<std::uint32_t> retired_;  // segments
   std::atomic<bool> any_retired_{false};
-  Alarm handshake_;
+  Alarm alarm_;  // the limit of the handshake; once open, the next beat
 };
 
 }  // namespace ferry::shm

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/shm/liveness.hpp>
 #include <ferry/shm/os_failure.hpp>
 #include <ferry/shm/shm_inbound.hpp>
 
@@ -126,7 +127,7 @@ Result<void> ShmInbound::take_join(Packet& packet) {
   std::vector<FileDescriptor> descriptors;
   descriptors.push_back(std::move(*own_board));
   descriptors.push_back(std::move(*own_doorbell));
-  handshake_.cancel();
+  alarm_.set(Liveness::between_beats(node_.core.limits()));
   state_ = State::open;
   open_.store(true, std::memory_order_release);
   send_packet(welcome, std::move(descriptors));
