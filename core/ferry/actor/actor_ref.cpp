@@ -58,7 +58,7 @@ Result<ActorAddress> decode_actor(wire::Decoder& decoder) {
 Result<void> try_send(const CallTarget& target, wire::Bytes message) {
   const auto refused = [&target](const Failure& why) {
     const Failure named = why.during(fmt::format("try_send of {}::{}", target.class_name, target.endpoint_name));
-    return target.peer == nullptr || !named.peer().empty()
+    return target.peer == nullptr
                ? named
                : named.with_peer(fmt::format("actor {} of {}", target.actor.value(), target.peer->describe()));
   };

@@ -170,7 +170,7 @@ NodeCore* MessageAwaiter::node() const noexcept {
 Failure MessageAwaiter::explained() const {
   const Failure named = failure_.during(fmt::format("{} of {}::{}", kind_ == MessageKind::call ? "call" : "send",
                                                     target_.class_name, target_.endpoint_name));
-  return target_.peer == nullptr || !named.peer().empty()
+  return target_.peer == nullptr
              ? named
              : named.with_peer(fmt::format("actor {} of {}", target_.actor.value(), target_.peer->describe()));
 }

@@ -75,7 +75,9 @@ Failure Peer::unreachable() const {
   }
   const char* what =
       was_open_ ? "the connection was lost and cannot be made again: " : "no transport reaches the process: ";
-  return Failure(code, what + reasons).with_peer(name_.empty() ? to_string(id_) : name_);
+  const std::string who = to_string(id_);  // as describe(), which takes the lock
+  return Failure(code, what + reasons)
+      .with_peer(name_.empty() ? "process " + who : fmt::format("process {} ({})", who, name_));
 }
 
 // Ends all that waits with `why`. The state is what later uses will see.

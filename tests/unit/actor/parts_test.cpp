@@ -288,6 +288,28 @@ TEST_F(CallTableTest, TakesAnAnswerFromThePeerThatWasAskedAlone) {
   EXPECT_EQ(call.reply, "true");
 }
 
+TEST_F(CallTableTest, GivesALateReplyToNobodyHoweverManyOthersWait) {
+  std::deque<Pending> calls(100);
+  std::vector<CallId> ids;
+  for (Pending& call : calls) {
+    call.call_peer = &one;
+    ids.push_back(table.add(call));
+  }
+  for (std::size_t index = 0; index < calls.size(); index += 2) {
+    EXPECT_TRUE(table.remove(ids[index]));  // given up
+  }
+  for (std::size_t index = 0; index < calls.size(); index += 2) {
+    table.deliver(one, ids[index], text("late"));
+  }
+  for (std::size_t index = 0; index < calls.size(); ++index) {
+    EXPECT_EQ(calls[index].ends, 0) << "call " << index << " got the reply of another";
+  }
+  for (std::size_t index = 1; index < calls.size(); index += 2) {
+    table.deliver(one, ids[index], text(std::to_string(index)));
+    EXPECT_EQ(calls[index].reply, std::to_string(index));
+  }
+}
+
 TEST_F(CallTableTest, FailsWhatWasSentByAnEndedChannelAndNothingElse) {
   std::deque<Pending> calls(5);
   std::vector<CallId> ids;

@@ -203,7 +203,7 @@ TEST_F(LocalTest, DoesNotReachAnother) {
   operation.on_complete = [](Operation&) noexcept {};
   static_cast<void>(other.start(operation));
   EXPECT_EQ(operation.failure.to_text(),
-            "at 2/00000002: peer_unreachable: no transport reaches the process: local: another process");
+            "at process 2/00000002: peer_unreachable: no transport reaches the process: local: another process");
 }
 
 TEST(NodeCore, TellsWhereItsProcessCanBeReached) {

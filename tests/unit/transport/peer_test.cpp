@@ -120,8 +120,9 @@ TEST_F(PeerTest, EndsWhatWaitsWithEveryReasonWhenNoTransportOpens) {
   Tracked one;
   one.start(*peer);
   EXPECT_EQ(one.ended, 1);
-  EXPECT_EQ(one.text(),
-            "at 3f2a/9c01d2e4: peer_unreachable: no transport reaches the process: shm: no answer; tcp: refused");
+  EXPECT_EQ(
+      one.text(),
+      "at process 3f2a/9c01d2e4: peer_unreachable: no transport reaches the process: shm: no answer; tcp: refused");
   EXPECT_EQ(events.failures.size(), 1U);
   Tracked again;  // tries once more
   again.start(*peer);
@@ -130,7 +131,7 @@ TEST_F(PeerTest, EndsWhatWaitsWithEveryReasonWhenNoTransportOpens) {
   peer->set_name("worker/2");
   Tracked named;
   named.start(*peer);
-  EXPECT_EQ(named.operation.failure.peer(), "worker/2");
+  EXPECT_EQ(named.operation.failure.peer(), "process 3f2a/9c01d2e4 (worker/2)");
 }
 
 TEST_F(PeerTest, GivesTheCodeOfAPeerThatWasReachedAndRefused) {
@@ -141,7 +142,8 @@ TEST_F(PeerTest, GivesTheCodeOfAPeerThatWasReachedAndRefused) {
   Tracked one;
   one.start(*peer);
   EXPECT_EQ(one.text(),
-            "at 3f2a/9c01d2e4: not_authorised: no transport reaches the process: shm: another host; tcp: another job");
+            "at process 3f2a/9c01d2e4: not_authorised: no transport reaches the process: shm: another host; tcp: "
+            "another job");
 }
 
 TEST_F(PeerTest, SaysSoWhereTheNodeHasNoTransports) {
@@ -149,7 +151,7 @@ TEST_F(PeerTest, SaysSoWhereTheNodeHasNoTransports) {
   Tracked one;
   one.start(bare.peers().find_or_add(ProcessId{2, 2}));
   EXPECT_EQ(one.text(),
-            "at 2/00000002: peer_unreachable: no transport reaches the process: this node has no transports");
+            "at process 2/00000002: peer_unreachable: no transport reaches the process: this node has no transports");
 }
 
 TEST_F(PeerTest, HandsOverWhatWaitedInTheOrderOfStarting) {
@@ -220,9 +222,10 @@ TEST_F(PeerTest, SaysPeerLostWhereABrokenChannelCannotBeMadeAgain) {
     transport->only().open_failure = Failure(errc::timed_out, "no answer");
   }
   shm->only().break_channel(kBroken);
-  EXPECT_EQ(one.text(),
-            "at 3f2a/9c01d2e4: peer_lost: the connection was lost and cannot be made again: shm: no answer; tcp: no "
-            "answer");
+  EXPECT_EQ(
+      one.text(),
+      "at process 3f2a/9c01d2e4: peer_lost: the connection was lost and cannot be made again: shm: no answer; tcp: no "
+      "answer");
   EXPECT_EQ(one.ended, 1);
   EXPECT_FALSE(peer->fate());
 }
