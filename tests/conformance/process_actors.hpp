@@ -2,11 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -83,6 +87,22 @@ class Resident final : public Actor {
   RDMABuffer buffer_;
 };
 
+// Returns once the process has stopped: nothing of it runs until resume_process().
+inline void stop_process(std::int64_t pid) {
+  siginfo_t info{};
+  if (::kill(static_cast<pid_t>(pid), SIGSTOP) != 0 ||
+      ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOWAIT) != 0) {
+    throw std::system_error(errno, std::generic_category(), "stopping a process");
+  }
+}
+inline void resume_process(std::int64_t pid) {
+  ::kill(static_cast<pid_t>(pid), SIGCONT);
+}
+
+inline std::string text_of(const Failure& failure) {
+  return failure ? failure.to_text() : std::string("it succeeded");
+}
+
 inline constexpr auto kProcessActors = actors<Resident>;
 
 struct Residents {
@@ -95,7 +115,8 @@ struct Residents {
 // Starts processes with one Resident each, numbered from 1.
 inline Task<Residents> start_residents(Context context, std::size_t count, std::uint64_t bytes) {
   auto starting = context.this_host().spawn_procs(Shape(Dimension("procs", count)));
-  Residents residents{co_await starting, {}, {}, {}};
+  const ProcMesh procs = co_await starting;
+  Residents residents{procs, {}, {}, {}};
   for (std::size_t rank = 0; rank < count; ++rank) {
     auto spawning = residents.procs.slice("procs", rank).spawn<Resident>("resident", std::uint64_t{rank + 1}, bytes);
     const ActorMesh<Resident> mesh = co_await spawning;

@@ -102,8 +102,8 @@ Task<void> killed_owner(Context context) {
   const Failure read = co_await lost;
   const Failure call = co_await pending;
   for (const Failure& failure : {read, call}) {
-    EXPECT_TRUE(failure && failure.code() == errc::peer_lost) << failure.to_text();
-    EXPECT_THAT(failure.to_text(), HasSubstr("procs=0")) << "it names the process";
+    EXPECT_TRUE(failure && failure.code() == errc::peer_lost) << text_of(failure);
+    EXPECT_THAT(text_of(failure), HasSubstr("procs=0")) << "it names the process";
   }
   const Failure again = co_await failure_of(residents.memories[0].read_into(std::span(local)));
   EXPECT_TRUE(again && again.code() == errc::peer_lost);
@@ -134,7 +134,7 @@ Task<void> killed_users(Context context) {
     }
     for (Running<Failure>& one : hammering) {
       const Failure failure = co_await one;
-      EXPECT_TRUE(failure && failure.code() == errc::peer_lost) << failure.to_text();
+      EXPECT_TRUE(failure && failure.code() == errc::peer_lost) << text_of(failure);
     }
     auto revoked = buffer.revoke();
     co_await revoked;  // nobody who died inside the memory keeps it from ending
@@ -152,16 +152,16 @@ TEST_P(Process, ProcessesKilledInTheMiddleOfAccessesKeepNothingBusy) {
 Task<void> stopped_process(Context context) {
   auto starting = start_residents(context, 2, 4'096);
   const Residents residents = co_await starting;
-  ::kill(static_cast<pid_t>(residents.pids[0]), SIGSTOP);
+  stop_process(residents.pids[0]);
   const Limits limit{std::chrono::milliseconds(50), {}};
   for (std::uint64_t value = 0; value < 5; ++value) {
     const Failure late = co_await failure_of(residents.actors[0].call<&Resident::echo>(value).with(limit));
-    EXPECT_TRUE(late && late.code() == errc::timed_out) << late.to_text();
+    EXPECT_TRUE(late && late.code() == errc::timed_out) << text_of(late);
     const std::uint64_t other = co_await residents.actors[1].call<&Resident::echo>(value);
     EXPECT_EQ(other, value) << "a process that is not stopped";
   }
   auto waiting = start(residents.actors[0].call<&Resident::echo>(std::uint64_t{77}));
-  ::kill(static_cast<pid_t>(residents.pids[0]), SIGCONT);
+  resume_process(residents.pids[0]);
   const std::uint64_t reply = co_await waiting;
   EXPECT_EQ(reply, 77U) << "a late reply met another call";
   std::vector<std::byte> local(4'096);
@@ -178,10 +178,10 @@ Task<void> stopped_for_long(Context context) {
   auto starting = start_residents(context, 1, 4'096);
   const Residents residents = co_await starting;
   auto pending = start(failure_of(residents.actors[0].call<&Resident::never_ends>()));
-  ::kill(static_cast<pid_t>(residents.pids[0]), SIGSTOP);
+  stop_process(residents.pids[0]);
   const Failure failure = co_await pending;  // without a limit: only detection ends it
-  EXPECT_TRUE(failure && failure.code() == errc::peer_lost) << failure.to_text();
-  ::kill(static_cast<pid_t>(residents.pids[0]), SIGCONT);
+  EXPECT_TRUE(failure && failure.code() == errc::peer_lost) << text_of(failure);
+  resume_process(residents.pids[0]);
 }
 TEST_P(Process, ProcessStoppedForLongIsLost) {
   NodeLimits limits;
