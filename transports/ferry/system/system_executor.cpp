@@ -1,5 +1,6 @@
 #include <ferry/system/system_executor.hpp>
 
+#include <pthread.h>
 #include <sys/timerfd.h>
 
 #include <cerrno>
@@ -7,13 +8,24 @@
 #include <utility>
 
 #include <ferry/base/check.hpp>
+#include <ferry/base/process_mark.hpp>
 #include <ferry/system/offload_pool.hpp>
 #include <ferry/system/system_error.hpp>
 #include <ferry/system/thread_team.hpp>
 
 namespace ferry::system {
+namespace {
+
+// From the first executor on, a child made by fork() knows that nothing of its parent is its own.
+void mark_forks() {
+  static const int installed = ::pthread_atfork(nullptr, nullptr, [] { mark_fork(); });
+  FERRY_CHECK(installed == 0);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<SystemExecutor>> SystemExecutor::create(const SystemExecutorOptions& options) {
+  mark_forks();
   auto loop = EventLoop::create();
   if (!loop) {
     return loop.error();
