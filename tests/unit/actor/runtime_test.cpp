@@ -1,4 +1,6 @@
 // Actors at run time: order, exclusion, cancelling, tokens, limits, malformed messages.
+#include <gmock/gmock.h>
+
 #include "runtime_fixture.hpp"
 
 namespace ferry::runtime_tests {
@@ -160,6 +162,23 @@ TEST_F(RuntimeTest, AnActorMayCallAConcurrentEndpointOfItsOwn) {
 }
 
 // --- Malformed and unknown
+
+TEST_F(RuntimeTest, ForgedRequestThatNamesNoEndpointOrAnotherClassIsRefusedByName) {
+  wire::Bytes no_endpoint = request<&Worker::mark>(CallId(1), 1);
+  const auto target = detail::target_of<Worker, &Worker::mark>(worker.address());
+  store_request(no_endpoint.data(), {MessageKind::call, 999, target.fingerprint, CallId(1), target.actor, 0});
+  arrive(std::move(no_endpoint));
+  wire::Bytes other_class = request<&Worker::mark>(CallId(2), 1);
+  store_request(other_class.data(), {MessageKind::call, 0, target.fingerprint + 1, CallId(2), target.actor, 0});
+  arrive(std::move(other_class));
+  run();
+  const auto replies = inbound->replies();
+  ASSERT_EQ(replies.size(), 2U);
+  EXPECT_THAT(replies[0], testing::MatchesRegex("no_such_endpoint: ferry::runtime_tests::Worker has [0-9]+ endpoints, "
+                                                "and none of number 999"));
+  EXPECT_THAT(replies[1], testing::StartsWith("version_mismatch: the caller's ferry::runtime_tests::Worker differs"));
+  EXPECT_TRUE(book.lines.empty());
+}
 
 TEST_F(RuntimeTest, ArgumentsThatCannotBeDecodedAreMalformedAndNothingRuns) {
   const wire::Bytes good = request<&Worker::mark>(CallId(1), 300);
