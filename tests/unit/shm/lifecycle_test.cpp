@@ -190,6 +190,24 @@ TEST(Lifecycle, AFencedPeerGetsNothingNotEvenFromMemoryThatItHasMapped) {
   EXPECT_EQ(read_once(another.peer(owner), region.ref()), errc{});
 }
 
+TEST(Lifecycle, AWriteThatWaitsForItsSegmentIsToldOfARevocationAndNotThatItMayNotWrite) {
+  TestNode owner;
+  TestNode writer;
+  std::vector<std::byte> other(8);
+  TestRegion elsewhere(owner, other);
+  ASSERT_EQ(read_once(writer.peer(owner), elsewhere.ref()), errc{});
+  TestRegion region(owner, 64);
+  auto bytes = pattern(64);
+  owner.loop.stop_polling();
+  Write write(region.ref(), bytes);
+  write.start(writer.peer(owner));
+  EXPECT_FALSE(write.is_done());
+  ASSERT_TRUE(region.revoke());
+  owner.loop.resume_polling();
+  EXPECT_EQ(write.wait().code(), errc::revoked) << write.failure.to_text();
+  EXPECT_EQ(write.failure.effect(), Effect::none);
+}
+
 TEST(Lifecycle, ASegmentThatIsGivenUpIsUnmappedByItsReaders) {
   TestNode owner;
   TestNode reader;

@@ -187,25 +187,14 @@ std::vector<PendingOperations::Wanted> PendingOperations::take_wanted() {
   return taken;
 }
 
-void PendingOperations::segment_mapped(const Wanted& segment) {
+void PendingOperations::segment_answered(const Wanted& segment, const Failure& refusal) {
   const std::lock_guard lock(mutex_);
   std::erase(wanted_, segment);
   for (Pending& pending : pending_) {
     if (pending.stage == Stage::segment && pending.wanted == segment && !pending.abandoned) {
       pending.stage = Stage::copying;
+      pending.refusal = refusal;
       copying_.push_back(&pending);
-    }
-  }
-}
-
-void PendingOperations::segment_refused(const Wanted& segment, const Failure& why) {
-  const std::lock_guard lock(mutex_);
-  std::erase(wanted_, segment);
-  for (auto at = pending_.begin(); at != pending_.end();) {
-    Pending& pending = *at++;
-    if (pending.stage == Stage::segment && pending.wanted == segment && !pending.abandoned) {
-      pending.failure = why;
-      finish(pending);
     }
   }
 }
@@ -230,8 +219,13 @@ bool PendingOperations::copy_piece(Copier& copier) {
       pending.failure = std::exchange(operation.failure, {});
       finish(pending);
       break;
-    case Step::unmapped:  // given up meanwhile; asking again tells
-      pending.stage = Stage::segment;
+    case Step::unmapped:
+      if (pending.refusal) {
+        pending.failure = pending.refusal;
+        finish(pending);
+        break;
+      }
+      pending.stage = Stage::segment;  // given up meanwhile; asking again tells
       any_wanted_ = true;
       break;
     case Step::notify:

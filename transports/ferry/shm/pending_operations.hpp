@@ -73,8 +73,9 @@ class PendingOperations {
   };
   // Segments that operations wait for and that were not asked for yet.
   std::vector<Wanted> take_wanted();
-  void segment_mapped(const Wanted& segment);
-  void segment_refused(const Wanted& segment, const Failure& why);
+  void segment_mapped(const Wanted& segment) { segment_answered(segment, {}); }
+  // What waits for it looks at the board once more, which may know better (a revocation), and ends with `why` then.
+  void segment_refused(const Wanted& segment, const Failure& why) { segment_answered(segment, why); }
 
   // True if commands were submitted since the last call: the owner may have to be woken.
   bool take_submitted() noexcept { return submitted_.exchange(false, std::memory_order_acq_rel); }
@@ -95,6 +96,7 @@ class PendingOperations {
     Stage stage;
     CopyCursor cursor{};
     Wanted wanted{};
+    Failure refusal{};         // why the owner does not pass the segment
     unsigned outstanding = 0;  // commands under way
     bool notify_left = false;
     bool asked_all = false;    // no more pieces to ask for
@@ -133,6 +135,7 @@ class PendingOperations {
   void leave_stage(Pending& pending);
   void settle(Pending& pending);
   void finish(Pending& pending);
+  void segment_answered(const Wanted& segment, const Failure& refusal);
   bool copy_piece(Copier& copier);
   Result<void> check_grace();
 

@@ -217,7 +217,6 @@ Result<void> ShmChannel::take_segment(const ControlPacket& packet, const Packet&
   const PendingOperations::Wanted segment{packet.segment, packet.writable};
   if (packet.size == 0) {
     shared_->pending.segment_refused(segment, *packet.why);
-    shared_->pending.deliver();
     return {};
   }
   if (packet.segment == 0 || raw.descriptors.size() != 1) {
@@ -232,7 +231,6 @@ Result<void> ShmChannel::take_segment(const ControlPacket& packet, const Packet&
     return mapped;
   }
   shared_->pending.segment_refused(segment, mapped.error());
-  shared_->pending.deliver();
   return {};
 }
 
