@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,9 @@ class Cluster {
 
   // The lines that the node has logged. Any thread.
   virtual std::vector<std::string> log_of(std::size_t node) = 0;
+
+  // How often a revocation on that node has found a peer inside the memory and waited for it; none: nobody counts it.
+  virtual std::optional<std::uint64_t> busy_revocations(std::size_t) { return std::nullopt; }
 
   // Runs the task on a strand of its own of that node; awaiting it gives its value.
   template <class T>

@@ -87,8 +87,15 @@ struct Place {
 
 class RealCluster final : public Cluster {
  public:
-  RealCluster(const Traits& traits, AddTransports add, bool heap, const ScenarioOptions& options, std::uint64_t seed)
-      : Cluster(seed), traits_(traits), add_(add), heap_(heap), options_(options), identities_(mix64(seed)) {
+  RealCluster(const Traits& traits, AddTransports add, bool heap, BusyRevocations busy, const ScenarioOptions& options,
+              std::uint64_t seed)
+      : Cluster(seed),
+        traits_(traits),
+        add_(add),
+        heap_(heap),
+        busy_(busy),
+        options_(options),
+        identities_(mix64(seed)) {
     for (std::size_t index = 0; index < (traits.separate ? options.nodes : 1); ++index) {
       auto place = std::make_unique<Place>();
       place->freezable =
@@ -116,6 +123,9 @@ class RealCluster final : public Cluster {
   void thaw(std::size_t node) override { place(node).driver->thaw(); }
   std::shared_ptr<SharedMemory> shared_memory(std::size_t node) override {
     return heap_ ? nullptr : this->node(node).shared_memory();
+  }
+  std::optional<std::uint64_t> busy_revocations(std::size_t node) override {
+    return busy_ == nullptr ? std::nullopt : std::optional(busy_(this->node(node)));
   }
   void run(Scenario scenario) { block_on(*places_.front()->executor, &node(0), scenario(*this)); }
 
@@ -160,6 +170,7 @@ class RealCluster final : public Cluster {
   const Traits traits_;
   const AddTransports add_;
   const bool heap_;
+  const BusyRevocations busy_;
   const ScenarioOptions options_;
   Random identities_;
   std::vector<std::unique_ptr<Place>> places_;
@@ -170,7 +181,7 @@ class RealCluster final : public Cluster {
 void RealKind::play(Scenario scenario, const ScenarioOptions& options) const {
   const Watchdog watchdog(name_of_running_test());
   try {
-    RealCluster cluster(traits_, add_, heap_, options, seed_from_environment());
+    RealCluster cluster(traits_, add_, heap_, busy_, options, seed_from_environment());
     cluster.run(scenario);
   } catch (...) {
     ADD_FAILURE() << "the scenario threw " << describe_exception(std::current_exception(), 4096);

@@ -20,12 +20,15 @@ struct NodePlace {
   const std::vector<Address>& former;  // where its former life listened; empty for the first
 };
 using AddTransports = void (*)(const NodePlace& place);
+using BusyRevocations = std::uint64_t (*)(NodeCore& node);
 
 class RealKind final : public ClusterKind {
  public:
   // heap: memory() of its clusters is ordinary memory, whatever the transports offer.
-  RealKind(std::string_view name, const Traits& traits, AddTransports add, bool heap = false) noexcept
-      : name_(name), traits_(traits), add_(add), heap_(heap) {}
+  // busy: see Cluster::busy_revocations; null for none.
+  RealKind(std::string_view name, const Traits& traits, AddTransports add, bool heap = false,
+           BusyRevocations busy = nullptr) noexcept
+      : name_(name), traits_(traits), add_(add), heap_(heap), busy_(busy) {}
 
   std::string_view name() const noexcept override { return name_; }
   const Traits& traits() const noexcept override { return traits_; }
@@ -36,6 +39,7 @@ class RealKind final : public ClusterKind {
   Traits traits_;
   AddTransports add_;
   bool heap_;
+  BusyRevocations busy_;
 };
 
 }  // namespace ferry::conformance

@@ -12,12 +12,24 @@ void add_shm(const NodePlace& place) {
   place.core.add_transport(std::move(transport));
 }
 
+std::uint64_t busy_revocations(NodeCore& node) {
+  std::uint64_t count = 0;
+  for (const auto& transport : node.transports()) {
+    if (transport->id() == TransportId::shm) {
+      count = static_cast<const shm::ShmTransport&>(*transport).stats().busy_revocations;
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 std::vector<const ClusterKind*> cluster_kinds() {
-  static const RealKind mapped("shm", {.needs_owner = false, .can_restart = true, .can_freeze = true}, &add_shm);
-  static const RealKind heap(
-      "shm_heap", {.needs_owner = false, .tears_words = true, .can_restart = true, .can_freeze = true}, &add_shm, true);
+  static const RealKind mapped("shm", {.needs_owner = false, .can_restart = true, .can_freeze = true}, &add_shm, false,
+                               &busy_revocations);
+  static const RealKind heap("shm_heap",
+                             {.needs_owner = false, .tears_words = true, .can_restart = true, .can_freeze = true},
+                             &add_shm, true, &busy_revocations);
   return {&mapped, &heap};
 }
 

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <ferry/base/random.hpp>
+#include <ferry/shm/block_arena.hpp>
 #include <ferry/shm/shm_transport.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
@@ -190,7 +191,9 @@ class TestRegion {
     auto block = memory_->allocate(size, 64);
     EXPECT_TRUE(block) << block.error().to_text();
     base_ = block->memory;
-    std::memset(base_, 0, size);
+    if (size <= BlockArena::kLargestBlock) {
+      std::memset(base_, 0, size);  // larger ones have a fresh segment, which may be sparse
+    }
     attach(rights, memory_->place_of(base_, size));
   }
   TestRegion(TestNode& node, std::span<std::byte> other, Access rights = Access::all)

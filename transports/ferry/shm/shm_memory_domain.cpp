@@ -58,8 +58,12 @@ Result<void> ShmMemoryDomain::detach(RegionHandle handle, TimePoint deadline) no
       entry.withdraw();
     }
   }
+  bool is_busy = false;
   for (const auto& reader : readers()) {
     for (int spins = 0; reader->board.reads(handle.generation); ++spins) {
+      if (!std::exchange(is_busy, true)) {
+        busy_revocations_.fetch_add(1, std::memory_order_relaxed);
+      }
       if (spins < kSpins) {
         continue;
       }

@@ -6,6 +6,7 @@
 // there harms nobody, and detach() succeeds at its deadline.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,9 @@ class ShmMemoryDomain final : public MemoryDomain {
   // True if a region in the segment grants more than reading.
   bool grants_writing(std::uint32_t segment) const noexcept;
 
+  // Revocations that found a peer inside the memory and had to wait for it.
+  std::uint64_t busy_revocations() const noexcept { return busy_revocations_.load(std::memory_order_relaxed); }
+
   // Releases quarantined memory whose readers have left or died. Cheap when there is none; from time to time.
   void look_at_quarantine() noexcept;
 
@@ -71,6 +75,7 @@ class ShmMemoryDomain final : public MemoryDomain {
   std::map<std::uint32_t, std::size_t> writable_;  // regions that grant writing, by segment
   std::vector<Stuck> stuck_;
   std::atomic<std::size_t> stuck_count_{0};
+  std::atomic<std::uint64_t> busy_revocations_{0};
 };
 
 }  // namespace ferry::shm

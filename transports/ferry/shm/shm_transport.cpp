@@ -112,7 +112,7 @@ ShmStats ShmTransport::stats() const noexcept {
   return {node.readers.entries(),        read(node.counters.foreign_reads),
           read(node.counters.commands),  read(node.counters.commands_served),
           read(node.counters.doorbells), read(node.counters.mapped_segments),
-          machine_->listener().size()};
+          machine_->listener().size(),   node.domain.busy_revocations()};
 }
 
 }  // namespace ferry::shm

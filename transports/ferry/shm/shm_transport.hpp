@@ -21,13 +21,14 @@ namespace ferry::shm {
 
 // Events since the transport was made; for reports and tests.
 struct ShmStats {
-  std::uint64_t accesses = 0;         // pieces of peers' memory touched in place
-  std::uint64_t foreign_reads = 0;    // system calls that read peers' other memory
-  std::uint64_t commands = 0;         // asked of peers' polling threads
-  std::uint64_t commands_served = 0;  // executed for peers
-  std::uint64_t doorbells = 0;        // system calls that woke a peer
-  std::uint64_t mapped_segments = 0;  // of peers, ever
-  std::uint64_t inbounds = 0;         // peers that are connected to this process now
+  std::uint64_t accesses = 0;          // pieces of peers' memory touched in place
+  std::uint64_t foreign_reads = 0;     // system calls that read peers' other memory
+  std::uint64_t commands = 0;          // asked of peers' polling threads
+  std::uint64_t commands_served = 0;   // executed for peers
+  std::uint64_t doorbells = 0;         // system calls that woke a peer
+  std::uint64_t mapped_segments = 0;   // of peers, ever
+  std::uint64_t inbounds = 0;          // peers that are connected to this process now
+  std::uint64_t busy_revocations = 0;  // that found a peer inside the memory and waited for it
 };
 
 struct ShmOptions {
