@@ -20,13 +20,16 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--data", settings.data, "the digits as CSV: 64 pixels of 0 to 16, then the label")
       ->capture_default_str();
-  app.add_option("--transport", settings.transport, "auto, shm, tcp, or sim")
-      ->check(CLI::IsMember({"auto", "shm", "tcp", "sim"}))
+  app.add_option("--transport", settings.transport, "auto, shm, tcp, verbs or sim")
+      ->check(CLI::IsMember({"auto", "shm", "tcp", "verbs", "sim"}))
       ->capture_default_str();
   app.add_option("--seed", settings.seed, "of the order of rows, and of everything under sim")->capture_default_str();
   app.add_flag("--suppress-pushes", settings.suppress_pushes, "compute steps and throw them away: nothing is learnt");
   try {
     app.parse(argc, argv);
+    if (settings.transport == "verbs") {
+      throw CLI::ValidationError("--transport", "verbs is not in this build; choose auto, shm, tcp or sim");
+    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -144,7 +144,7 @@ ferry::Task<int> train(ferry::Context context, Settings settings) {
   auto checking = check(cluster, settings, done);
   const std::string wrong = co_await checking;
   if (!wrong.empty()) {
-    fmt::print("FAILED {}\n", wrong);
+    fmt::print(stderr, "FAILED {}\n", wrong);
     co_return 1;
   }
   fmt::print("OK accuracy={:.3f} transport={} moved={} control={} seconds={:.2f}", accuracy, cluster.transport, moved,
@@ -166,13 +166,15 @@ int run(const Settings& settings) {
       fmt::print(stderr, "FAILED {}\n", report.result.to_text());
       return 1;
     }
-    fmt::print(" hash={:#018x}\n", report.result.hash);
+    if (report.status == 0) {
+      fmt::print(" hash={:#018x}\n", report.result.hash);
+    }
     return report.status;
   }
   ferry::NodeOptions options;
   options.transports = settings.transport;
   const int status = ferry::run(options, classes, program);
-  fmt::print("\n");
+  fmt::print("{}", status == 0 ? "\n" : "");
   return status;
 }
 

@@ -1,6 +1,9 @@
 // rdma_pingpong: latency and bandwidth of one-sided operations and calls between two processes. See README.md.
 
+#include <fmt/format.h>
+
 #include <ferry/ferry.hpp>
+#include <ferry/sim/run.hpp>
 
 #include "responder.hpp"
 #include "session.hpp"
@@ -11,6 +14,21 @@ int main(int argc, char** argv) {
   if (const auto status = rdma_pingpong::parse(argc, argv, settings)) {
     return *status;
   }
+  const auto classes = ferry::actors<rdma_pingpong::Responder>;
+  const auto program = [&settings](ferry::Context& context) -> ferry::Task<int> {
+    return settings.server ? rdma_pingpong::serve(context) : rdma_pingpong::measure_all(context, settings);
+  };
+  if (settings.transport == "sim") {
+    ferry::sim::WorldOptions world;
+    world.seed = settings.seed;
+    world.steps = 1'000'000'000;
+    const ferry::sim::Report report = ferry::sim::run(world, classes, program);
+    if (report.result.outcome != ferry::sim::Outcome::passed) {
+      fmt::print(stderr, "rdma_pingpong: {}\n", report.result.to_text());
+      return 1;
+    }
+    return report.status;
+  }
   ferry::NodeOptions options;
   options.transports = settings.transport;
   options.secret_file = settings.secret_file;
@@ -19,8 +37,5 @@ int main(int argc, char** argv) {
     options.port = settings.port;
     options.name = "server";
   }
-  const auto program = [&settings](ferry::Context& context) -> ferry::Task<int> {
-    return settings.server ? rdma_pingpong::serve(context) : rdma_pingpong::measure_all(context, settings);
-  };
-  return ferry::run(options, ferry::actors<rdma_pingpong::Responder>, program);
+  return ferry::run(options, classes, program);
 }

@@ -155,12 +155,11 @@ std::optional<int> parse(int argc, char** argv, Settings& settings) {
     }
     check_size(settings);
     check_server(settings, words);
+    if (settings.transport == "verbs") {
+      throw CLI::ValidationError("--transport", "verbs is not in this build; choose auto, shm, tcp or sim");
+    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
-  }
-  if (settings.transport == "verbs") {
-    fmt::print(stderr, "rdma_pingpong: verbs is not in this build; choose auto, shm, tcp or sim\n");
-    return 1;
   }
   return std::nullopt;
 }

@@ -32,8 +32,8 @@ struct Settings {
   std::vector<Workload> workloads() const;
 };
 
-// Fills in the settings. An exit code if the program has nothing more to do: 0 after --help, 1 for what this build
-// cannot do, 2 for wrong usage, with the reason on stderr.
+// Fills in the settings. An exit code if the program has nothing more to do: 0 after --help, 2 for wrong usage and for
+// what this build cannot do, with the reason on stderr.
 std::optional<int> parse(int argc, char** argv, Settings& settings);
 
 }  // namespace rdma_pingpong

@@ -33,6 +33,13 @@ class Training(unittest.TestCase, program.Checks):
                 self.assertLess(accuracy, 0.2)
                 self.assertGreater(moved, 0)
 
+    def test_in_the_simulator_a_seed_decides_everything(self):
+        runs = [self.succeed(NAME, "--transport", "sim", "--epochs", "2", "--seed", seed) for seed in ("1", "1", "2")]
+        for output in runs:
+            self.assertRegex(output.splitlines()[-1], r"^OK accuracy=\d\.\d{3} transport=sim .* hash=0x[0-9a-f]{16}$")
+        self.assertEqual(runs[0], runs[1])
+        self.assertNotEqual(runs[0].splitlines()[-1].split("hash=")[1], runs[2].splitlines()[-1].split("hash=")[1])
+
     def test_one_worker_and_many_learn(self):
         for workers in ("1", "8"):
             with self.subTest(workers=workers):
@@ -42,13 +49,17 @@ class Training(unittest.TestCase, program.Checks):
 
 class Refusing(unittest.TestCase, program.Checks):
     def test_a_missing_data_file_ends_with_1_and_one_line(self):
-        self.fail_clearly("no/such/digits.csv", command=[NAME, "--data", "no/such/digits.csv"])
+        for transport in ("auto", "sim"):
+            self.fail_clearly("no/such/digits.csv",
+                              command=[NAME, "--transport", transport, "--data", "no/such/digits.csv"])
 
     def test_wrong_usage_ends_with_2(self):
         for arguments in (["--workers", "0"], ["--workers", "x"], ["--epochs", "0"], ["--transport", "pigeon"],
                           ["--nonsense"]):
             with self.subTest(arguments=arguments):
                 self.refuse_usage(arguments[0], command=[NAME, *arguments])
+        self.refuse_usage("verbs is not in this build; choose auto, shm, tcp or sim",
+                          command=[NAME, "--transport", "verbs"])
 
 
 if __name__ == "__main__":
