@@ -3,9 +3,14 @@
 //   std::future<void> read = ferry::async(weights.read_into(span), boost::asio::use_future);
 //   ferry::async(server.call<&Server::get>(), [](std::exception_ptr error, Value value) { … });
 //
-// Starts at once. The handler always runs through its associated executor, never inside async(); its signature is
-// void(std::exception_ptr) or void(std::exception_ptr, T), the exception being a ferry::Error. What is awaited belongs
-// to a Node, which must outlive it. Any thread.
+// Any token will do: use_future, a callback, use_awaitable, deferred, … Starts when the token initiates (use_awaitable
+// and deferred: when awaited or called; others: at once). The handler always runs through its associated executor (the
+// system executor if it has none), never inside async(), also where the operation ends in place; until then it keeps
+// that executor's context busy. Its signature is void(std::exception_ptr) or void(std::exception_ptr, T), the exception
+// being a ferry::Error, T default-constructible (what it is when there is an exception).
+//
+// What is awaited belongs to a Node, which must outlive it. Limits and stop tokens are given to the operation or call
+// itself; cancellation slots are not looked at. Any thread.
 #pragma once
 
 #include <exception>
@@ -20,6 +25,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
 
+#include <ferry/base/failure.hpp>
 #include <ferry/base/root_task.hpp>
 #include <ferry/base/start.hpp>
 #include <ferry/transport/node_core.hpp>
@@ -37,6 +43,27 @@ template <>
 struct AsioSignature<void> {
   using type = void(std::exception_ptr);
 };
+
+// The handler's turn, on its executor.
+template <class Executor, class Handler, class... T>
+void post_outcome(const Executor& executor, Handler handler, std::exception_ptr error, T... value) {
+  boost::asio::post(executor, [handler = std::move(handler), error, ... value = std::move(value)]() mutable {
+    std::move(handler)(error, std::move(value)...);
+  });
+}
+
+// An empty reference has no node to start anything on.
+template <class T, class Handler>
+void refuse_empty(Handler handler) {
+  const auto executor = boost::asio::get_associated_executor(handler, boost::asio::system_executor());
+  const std::exception_ptr error = std::make_exception_ptr(
+      Error(Failure(errc::invalid_argument, "the reference is empty (default-constructed)").during("async")));
+  if constexpr (std::is_void_v<T>) {
+    post_outcome(executor, std::move(handler), error);
+  } else {
+    post_outcome(executor, std::move(handler), error, T{});
+  }
+}
 
 // One awaitable on its way, with the handler that waits for it. Owns itself until the handler has been posted; ended by
 // a job of the executor, never on its own strand.
@@ -73,8 +100,7 @@ class AsioOperation final : private Job {
       } catch (...) {
         error = std::current_exception();
       }
-      boost::asio::post(self->work_.get_executor(),
-                        [handler = std::move(self->handler_), error]() mutable { std::move(handler)(error); });
+      post_outcome(self->work_.get_executor(), std::move(self->handler_), error);
     } else {
       T value{};
       try {
@@ -82,10 +108,7 @@ class AsioOperation final : private Job {
       } catch (...) {
         error = std::current_exception();
       }
-      boost::asio::post(self->work_.get_executor(),
-                        [handler = std::move(self->handler_), error, value = std::move(value)]() mutable {
-                          std::move(handler)(error, std::move(value));
-                        });
+      post_outcome(self->work_.get_executor(), std::move(self->handler_), error, std::move(value));
     }
   }
 
@@ -108,6 +131,10 @@ auto async(A awaitable, Token&& token) {
   using T = typename A::value_type;
   return boost::asio::async_initiate<Token, typename detail::AsioSignature<T>::type>(
       [](auto handler, A started) {
+        if (started.peer() == nullptr) {
+          detail::refuse_empty<T>(std::move(handler));
+          return;
+        }
         NodeCore& node = started.peer()->node();
         detail::AsioOperation<T, decltype(handler)>::start(node, detail::as_task(std::move(started)),
                                                            std::move(handler));
