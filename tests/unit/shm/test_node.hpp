@@ -340,6 +340,14 @@ class Atomic : public Call {
   }
 };
 
+inline std::uint64_t checksum(std::span<const std::byte> bytes) {
+  std::uint64_t sum = bytes.size();
+  for (const std::byte byte : bytes) {
+    sum = sum * 0x100000001b3 + static_cast<std::uint64_t>(byte);
+  }
+  return sum;
+}
+
 inline std::vector<std::byte> pattern(std::size_t size, unsigned seed = 1) {
   std::vector<std::byte> bytes(size);
   for (std::size_t index = 0; index < size; ++index) {
