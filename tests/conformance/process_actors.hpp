@@ -1,6 +1,7 @@
 // The actors of the suite's own processes, and the main function that is root, child and test runner in one.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -10,6 +11,10 @@
 #include <system_error>
 #include <vector>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +76,38 @@ class Resident final : public Actor {
       co_await memory.write_from(std::span<const std::byte>(local));
     }
   }
+  // The same, writing only; the owner is notified that it has begun.
+  Task<void> overwrite(BufferRef memory) {
+    const std::vector<std::byte> local(memory.size());
+    const BufferRef start = memory.subrange(0, 8);
+    co_await start.write_from(std::span(local).first(8), {.notify = 1});
+    for (;;) {
+      co_await memory.write_from(std::span(local));
+    }
+  }
+  // From now on the kernel lets no thread of this process read another's memory, as Yama's default does to siblings.
+  // False: there is no seccomp.
+  bool deny_memory_of_others() {
+    const auto refuse = [](int error) { return SECCOMP_RET_ERRNO | static_cast<unsigned>(error); };
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 2, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, refuse(EPERM)),
+        BPF_STMT(BPF_RET | BPF_K, refuse(EACCES)),
+    };
+    sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+  }
+  // Reads all of it, and then sets the word to how many bytes were `value`.
+  Task<void> count_bytes(BufferRef memory, std::uint64_t value, BufferRef word) {
+    std::vector<std::byte> local(memory.size());
+    co_await memory.read_into(std::span(local));
+    const auto found = std::count(local.begin(), local.end(), static_cast<std::byte>(value));
+    co_await word.fetch_add(static_cast<std::uint64_t>(found));
+  }
   Task<void> never_ends() {
     auto nap = sleep_for(std::chrono::hours(1));
     co_await nap;
@@ -79,6 +116,7 @@ class Resident final : public Actor {
   static constexpr auto endpoints =
       ferry::endpoints<&Resident::pid, &Resident::memory, &Resident::echo, &Resident::read_all, &Resident::add_ones,
                        &Resident::add_ones_here, &Resident::clear, &Resident::first_word, &Resident::hammer,
+                       &Resident::overwrite, &Resident::deny_memory_of_others, &Resident::count_bytes,
                        &Resident::never_ends>;
 
  private:
@@ -101,6 +139,14 @@ inline void resume_process(std::int64_t pid) {
 
 inline std::string text_of(const Failure& failure) {
   return failure ? failure.to_text() : std::string("it succeeded");
+}
+
+// The failure of one await; none if it succeeded.
+template <class A>
+Task<Failure> failure_of(A awaitable) {
+  auto outcome = as_result(std::move(awaitable));
+  const auto result = co_await outcome;
+  co_return result ? Failure() : result.error();
 }
 
 inline constexpr auto kProcessActors = actors<Resident>;

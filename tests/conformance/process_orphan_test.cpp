@@ -76,7 +76,10 @@ TEST_P(Orphan, EveryProcessOfAJobEndsWhenItsRootIsKilled) {
   ::waitpid(root, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
   for (const int pidfd : pidfds) {
-    EXPECT_TRUE(ends(pidfd)) << "a process outlived its root";
+    if (!ends(pidfd)) {
+      ADD_FAILURE() << "a process outlived its root";
+      ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
+    }
     ::close(pidfd);
   }
   ::close(pipe[0]);

@@ -23,13 +23,6 @@ class Process : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Over, Process, testing::Values("tcp", "shm", "auto"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
-template <class A>
-Task<Failure> failure_of(A awaitable) {
-  auto outcome = as_result(std::move(awaitable));
-  const auto result = co_await outcome;
-  co_return result ? Failure() : result.error();
-}
-
 Task<void> everybody_reads_everybody(Context context) {
   auto starting = start_residents(context, 4, 50'000);
   const Residents residents = co_await starting;
