@@ -58,15 +58,13 @@ BufferRef BufferRef::with_rights(Access rights) const noexcept {
 }
 
 Transfer BufferRef::read_into(std::span<const Chunk> chunks, const Limits& limits) const {
-  Transfer transfer(peer_, limits);
-  fill(transfer.request(), OperationKind::read, nullptr, 0);
+  Transfer transfer(peer_, OperationKind::read, region_, Chunk{}, limits);
   transfer.request().list = as_list(chunks);
   return transfer;
 }
 
 Transfer BufferRef::write_from(std::span<const Chunk> chunks, const WriteOptions& options) const {
-  Transfer transfer(peer_, Limits{options.timeout, options.stop});
-  fill(transfer.request(), OperationKind::write, nullptr, 0);
+  Transfer transfer(peer_, OperationKind::write, region_, Chunk{}, Limits{options.timeout, options.stop});
   transfer.request().list = as_list(chunks);
   set_write(transfer.request(), options);
   return transfer;
@@ -74,13 +72,10 @@ Transfer BufferRef::write_from(std::span<const Chunk> chunks, const WriteOptions
 
 AtomicTransfer BufferRef::atomic(OperationKind kind, std::uint64_t operand, std::uint64_t expected,
                                  const AtomicOptions& options) const noexcept {
-  AtomicTransfer transfer(peer_, Limits{options.timeout, options.stop});
-  OperationRequest& operation = transfer.request();
-  operation.kind = kind;
-  operation.region = region_;
-  operation.operand = operand;
-  operation.expected = expected;
-  operation.single = Chunk{options.offset, nullptr, sizeof(std::uint64_t)};
+  const Chunk word{options.offset, nullptr, sizeof(std::uint64_t)};
+  AtomicTransfer transfer(peer_, kind, region_, word, Limits{options.timeout, options.stop});
+  transfer.request().operand = operand;
+  transfer.request().expected = expected;
   return transfer;
 }
 
@@ -98,9 +93,7 @@ AtomicTransfer BufferRef::swap(std::uint64_t value, const AtomicOptions& options
 }
 
 Transfer BufferRef::flush(const Limits& limits) const {
-  Transfer transfer(peer_, limits);
-  fill(transfer.request(), OperationKind::flush, nullptr, 0);
-  return transfer;
+  return Transfer(peer_, OperationKind::flush, region_, Chunk{}, limits);
 }
 
 std::string BufferRef::to_text() const {

@@ -53,22 +53,21 @@ class BufferRef {
   // Copies the referenced range into `local`, which must have exactly its size. Complete when every byte is there.
   // No snapshot: bytes may be from different moments.
   template <class T, std::size_t N>
-  requires(detail::kIsData<T> && !std::is_const_v<T>) Transfer
-      read_into(std::span<T, N> local, const Limits& limits = {})
-  const {
-    Transfer transfer(peer_, limits);
-    fill(transfer.request(), OperationKind::read, reinterpret_cast<std::byte*>(local.data()), local.size_bytes());
-    return transfer;
-  }
+  requires(detail::kIsData<T> && !std::is_const_v<T>) Transfer read_into(std::span<T, N> local)
+  const { return Transfer(peer_, OperationKind::read, region_, whole(local)); }
+  template <class T, std::size_t N>
+  requires(detail::kIsData<T> && !std::is_const_v<T>) Transfer read_into(std::span<T, N> local, const Limits& limits)
+  const { return Transfer(peer_, OperationKind::read, region_, whole(local), limits); }
   Transfer read_into(std::span<const Chunk> chunks, const Limits& limits = {}) const;
 
   // Copies `local`, which must have exactly the size of the referenced range, there. Completion: see WriteOptions.
   template <class T, std::size_t N>
-  requires(detail::kIsData<T>) Transfer write_from(std::span<T, N> local, const WriteOptions& options = {})
+  requires(detail::kIsData<T>) Transfer write_from(std::span<T, N> local)
+  const { return Transfer(peer_, OperationKind::write, region_, whole(local)); }
+  template <class T, std::size_t N>
+  requires(detail::kIsData<T>) Transfer write_from(std::span<T, N> local, const WriteOptions& options)
   const {
-    Transfer transfer(peer_, Limits{options.timeout, options.stop});
-    fill(transfer.request(), OperationKind::write,
-         const_cast<std::byte*>(reinterpret_cast<const std::byte*>(local.data())), local.size_bytes());
+    Transfer transfer(peer_, OperationKind::write, region_, whole(local), Limits{options.timeout, options.stop});
     set_write(transfer.request(), options);
     return transfer;
   }
@@ -93,10 +92,10 @@ class BufferRef {
   Peer* peer() const noexcept { return peer_; }
 
  private:
-  void fill(OperationRequest& operation, OperationKind kind, std::byte* local, std::uint64_t length) const noexcept {
-    operation.kind = kind;
-    operation.region = region_;
-    operation.single = Chunk{0, local, length};
+  // All of `local`; where it is const, it is only read.
+  template <class T, std::size_t N>
+  static Chunk whole(std::span<T, N> local) noexcept {
+    return Chunk{0, const_cast<std::byte*>(reinterpret_cast<const std::byte*>(local.data())), local.size_bytes()};
   }
   static void set_write(OperationRequest& operation, const WriteOptions& options) noexcept {
     operation.completion = options.completion;

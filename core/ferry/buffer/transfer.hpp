@@ -57,7 +57,13 @@ class PendingTransfer final : public Waiter {
 
 class TransferBase {
  public:
-  TransferBase(Peer* peer, const Limits& limits) noexcept : peer_(peer), limits_(limits) {}
+  // One chunk. Each member is written once, where it stays: copies of an empty optional, or clearing the request first,
+  // would take longer than the rest of an operation in place.
+  TransferBase(Peer* peer, OperationKind kind, const RemoteRegion& region, const Chunk& single) noexcept
+      : request_{.kind = kind, .region = region, .single = single}, peer_(peer) {}
+  TransferBase(Peer* peer, OperationKind kind, const RemoteRegion& region, const Chunk& single,
+               const Limits& limits) noexcept
+      : request_{.kind = kind, .region = region, .single = single}, peer_(peer), limits_(limits) {}
   TransferBase(const TransferBase& other) noexcept
       : request_(other.request_), peer_(other.peer_), limits_(other.limits_) {}
   TransferBase& operator=(const TransferBase&) = delete;
@@ -90,7 +96,7 @@ class TransferBase {
   Failure failure() const { return explain_failure(request_, pending_->operation.failure, peer_); }
   std::uint64_t result() const noexcept { return pending_ ? pending_->operation.result : result_; }
 
-  OperationRequest request_{};
+  OperationRequest request_;
 
  private:
   // The whole of a plain read or write, or an atomic, done at once where the memory is in reach.
@@ -113,7 +119,7 @@ class TransferBase {
   Peer* peer_;
 
  protected:
-  Limits limits_;
+  Limits limits_{};
 
  private:
   std::uint64_t result_ = 0;

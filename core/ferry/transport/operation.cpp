@@ -20,19 +20,6 @@ const char* to_string(OperationKind kind) noexcept {
   return "operation";
 }
 
-Access access_needed(OperationKind kind) noexcept {
-  switch (kind) {
-    case OperationKind::read:
-      return Access::read;
-    case OperationKind::write:
-      return Access::write;
-    case OperationKind::flush:
-      return Access::none;
-    default:
-      return Access::atomic;
-  }
-}
-
 AtomicKind atomic_kind(OperationKind kind) noexcept {
   switch (kind) {
     case OperationKind::compare_swap:

@@ -27,7 +27,18 @@ constexpr bool is_atomic(OperationKind kind) noexcept {
 }
 // "read_into", "write_from", "fetch_add", … as users call it.
 const char* to_string(OperationKind kind) noexcept;
-Access access_needed(OperationKind kind) noexcept;
+constexpr Access access_needed(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::read:
+      return Access::read;
+    case OperationKind::write:
+      return Access::write;
+    case OperationKind::flush:
+      return Access::none;
+    default:
+      return Access::atomic;
+  }
+}
 // Of an atomic operation.
 AtomicKind atomic_kind(OperationKind kind) noexcept;
 

@@ -1,0 +1,69 @@
+#include <unistd.h>
+
+#include <vector>
+
+#include <ferry/system/system_executor.hpp>
+
+#include "local_actors.hpp"
+#include "loops.hpp"
+#include "samples.hpp"
+#include "sections.hpp"
+
+namespace ferry_bench {
+
+// The round trip of the transport: over shared memory two 8-byte writes into polled memory, over tcp an 8-byte read.
+ferry::Task<int> measure_remote_calls(ferry::Context context) {
+  auto spawning = spawn_partner(context);
+  const PartnerRef partner = co_await spawning;
+  const std::int32_t process = co_await partner.call<&Partner::process>();
+  const std::string transport(partner.address().peer->transport_name());
+  const bool is_shm = transport == "shm";
+  const std::uint64_t count = is_shm ? 4'000 : 400;
+  PingPong game(context, partner);
+  auto preparing = game.prepare();
+  co_await preparing;
+  std::uint64_t local = 0;
+  Series calls, trips;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    auto echoing = time_echoes(partner, count);
+    calls.add(co_await echoing);
+    auto trip =
+        is_shm ? game.time_ferry(count) : time_reads(game.there(), std::as_writable_bytes(std::span(&local, 1)), count);
+    trips.add(co_await trip);
+  }
+  report("call/" + transport + "/ferry", calls.median());
+  report("call/" + transport + "/limit", trips.median());
+  const std::uint64_t there = co_await partner.call<&Partner::allocations>();
+  CostMeter costs(process);
+  auto echoing = time_echoes(partner, count);
+  co_await echoing;
+  costs.report("call/" + transport, count);
+  const std::uint64_t then = co_await partner.call<&Partner::allocations>();
+  report("call/" + transport + "/owner_allocations", static_cast<double>(then - there) / static_cast<double>(count));
+  co_return 0;
+}
+
+ferry::Task<int> measure_local_calls(ferry::Context context) {
+  ferry::ProcMesh here = context.this_proc();
+  auto callees = co_await here.spawn<Callee>("callee");
+  auto callers = co_await here.spawn<Caller>("caller");
+  for (const std::uint64_t depth : {1U, 64U}) {
+    const std::uint64_t count = depth == 1 ? 5'000 : 30'000;
+    Series each;
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      const double took = co_await callers.only().call<&Caller::call_often>(callees.only(), count, depth);
+      each.add(took);
+    }
+    const std::string name = "local_call/" + std::to_string(depth);
+    report(name + "/ferry", each.median());
+    const std::uint64_t crossed_before = co_await callees.only().call<&Callee::crossed>();
+    CostMeter costs(::getpid());
+    co_await callers.only().call<&Caller::call_often>(callees.only(), count, depth);
+    costs.report(name, count);
+    const std::uint64_t crossed = co_await callees.only().call<&Callee::crossed>();
+    report(name + "/crossed", static_cast<double>(crossed - crossed_before) / static_cast<double>(count));
+  }
+  co_return 0;
+}
+
+}  // namespace ferry_bench
