@@ -12,7 +12,6 @@ namespace parameter_server {
 
 ParameterServer::ParameterServer(ferry::ActorContext& context, std::uint32_t workers, const std::string& data)
     : context_(context),
-      workers_(workers),
       data_(Dataset::load(data)),
       published_(1),
       slots_(std::size_t{workers} * kSlots),

@@ -73,7 +73,6 @@ class ParameterServer : public ferry::Actor {
   };
 
   ferry::ActorContext& context_;
-  std::uint32_t workers_;
   Dataset data_;
   ferry::vector<Published> published_;  // one
   ferry::vector<Slot> slots_;           // kSlots per worker

@@ -61,10 +61,13 @@ class PromiseBase {
   template <class Promise>
   static bool run_first_step(std::coroutine_handle<Promise> task, std::coroutine_handle<> continuation,
                              TaskObserver* observer) {
-    if (!task || std::exchange(task.promise().started_, true)) [[unlikely]] {
+    if (!task) [[unlikely]] {
       refuse_to_run();
     }
     PromiseBase& promise = task.promise();
+    if (std::exchange(promise.started_, true)) [[unlikely]] {
+      refuse_to_run();
+    }
     promise.continuation_ = continuation;
     promise.observer_ = observer;
     promise.inline_ = true;

@@ -20,7 +20,6 @@ constexpr std::string_view kOwnerRole = "ferry tcp 1 owner";
 constexpr std::string_view kInitiatorRole = "ferry tcp 1 initiator";
 
 constexpr std::size_t kTextBytes = 1024;  // of a refusal
-constexpr std::size_t kVerdictBytes = 16;
 
 void put_id(wire::Writer& writer, ProcessId id) {
   writer.u64(id.id);

@@ -93,7 +93,9 @@ void Requests::reopen_gates() noexcept {
 
 void Requests::fill(SendBuffer& out) noexcept {
   post_notices(out);
-  while (post_waiting(out) | post_bulk(out)) {
+  for (bool more = true; more;) {
+    more = post_waiting(out);
+    more = post_bulk(out) || more;
   }
 }
 
