@@ -81,8 +81,8 @@ def forms(run):
 
 
 def tsan(run):
-    """g++ 12: everything under ThreadSanitizer"""
-    if run.build("tsan"):
+    """g++ 12: everything that has threads under ThreadSanitizer"""
+    if run.build("tsan", targets=("ferry_tsan",)):
         # It cannot map its shadow where the kernel randomises addresses by more than 28 bits.
         bits = pathlib.Path("/proc/sys/vm/mmap_rnd_bits")
         wide = bits.exists() and int(bits.read_text()) > 28

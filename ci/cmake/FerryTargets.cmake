@@ -52,8 +52,9 @@ function(ferry_add_program)
   endif()
 endfunction()
 
-# Builds the tests of the stage forms.
+# Build what the stages of these names run; asan runs everything.
 add_custom_target(ferry_forms)
+add_custom_target(ferry_tsan)
 
 # ferry_add_test(NAME name SOURCES file… STAGE stage… [LIBS target…] [ARGS argument…] [TIMEOUT seconds]
 #                [NOT_UNDER asan|tsan…] [FORMS] [SERIAL] [NO_MAIN])
@@ -91,6 +92,9 @@ function(ferry_add_test)
   if(arg_FORMS)
     list(APPEND labels forms)
     add_dependencies(ferry_forms ${arg_NAME})
+  endif()
+  if("tsan" IN_LIST labels)
+    add_dependencies(ferry_tsan ${arg_NAME})
   endif()
   math(EXPR timeout "${arg_TIMEOUT} * ${FERRY_TEST_TIMEOUT_FACTOR}")
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${arg_ARGS} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
