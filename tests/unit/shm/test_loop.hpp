@@ -44,7 +44,7 @@ class TestLoop final : public Executor, public Reactor {
   }
   void start_timer(Timer& timer, TimePoint due) noexcept override {
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(timers_mutex_);
       timer.due = due;
       timer.started = true;
       timers_.emplace(due, &timer);
@@ -52,7 +52,7 @@ class TestLoop final : public Executor, public Reactor {
     wake();
   }
   void cancel_timer(Timer& timer) noexcept override {
-    const std::lock_guard lock(mutex_);  // held while callbacks run
+    const std::lock_guard lock(timers_mutex_);  // held while callbacks run
     for (auto at = timers_.begin(); at != timers_.end(); ++at) {
       if (at->second == &timer) {
         timers_.erase(at);
@@ -111,14 +111,17 @@ class TestLoop final : public Executor, public Reactor {
       job->run();
       any = true;
     }
-    const std::lock_guard lock(mutex_);
-    while (!timers_.empty() && timers_.begin()->first <= now()) {
-      Timer& timer = *timers_.begin()->second;
-      timers_.erase(timers_.begin());
-      timer.started = false;
-      timer.fire();
-      any = true;
+    {
+      const std::lock_guard lock(timers_mutex_);
+      while (!timers_.empty() && timers_.begin()->first <= now()) {
+        Timer& timer = *timers_.begin()->second;
+        timers_.erase(timers_.begin());
+        timer.started = false;
+        timer.fire();
+        any = true;
+      }
     }
+    const std::lock_guard lock(mutex_);
     const std::vector<EventSource*> sources = sources_;
     for (EventSource* source : sources) {
       if (std::find(sources_.begin(), sources_.end(), source) != sources_.end()) {
@@ -144,6 +147,7 @@ class TestLoop final : public Executor, public Reactor {
         prepared.push_back(source);
         waits.push_back({source->descriptor(), POLLIN, 0});
       }
+      const std::lock_guard timers_lock(timers_mutex_);
       if (!may_sleep) {
         timeout = 0;
       } else if (!timers_.empty()) {
@@ -165,8 +169,10 @@ class TestLoop final : public Executor, public Reactor {
   const int wake_;
   const int spins_;
   std::atomic<bool> stop_{false};
-  std::recursive_mutex mutex_;  // sources and timers; held while they are called
+  std::recursive_mutex mutex_;  // sources; held while they are called
   std::vector<EventSource*> sources_;
+  // Of its own: timers are started under locks that a source takes while it is called.
+  std::recursive_mutex timers_mutex_;  // held while timers fire
   std::multimap<TimePoint, Timer*> timers_;
   std::mutex queue_mutex_;
   JobQueue jobs_;
