@@ -119,11 +119,15 @@ TEST(Process, StoppedInsideACopyCannotBeSilencedSoItsMemoryIsQuarantined) {
 TEST(Process, StoppedReaderOfOtherMemoryDoesNotHoldARevocationUp) {
   TestNode owner;
   std::vector<std::byte> other(kLong, std::byte{1});
+  int found_inside = 0;
   for (int round = 0; round < 5; ++round) {
     ChildProcess child;
     TestRegion region(owner, other);
     EXPECT_EQ(child.ask("read_on", to_hex(region.ref())), "reading");
     child.stop();
+    const auto looked = region.revoke(Duration::zero());
+    EXPECT_TRUE(looked || looked.error().code() == errc::timed_out) << looked.error().to_text();
+    found_inside += looked ? 0 : 1;
     const auto revoked = region.revoke(kSoon);
     EXPECT_TRUE(revoked) << revoked.error().to_text();
     std::fill(other.begin(), other.end(), std::byte{0xee});
@@ -131,6 +135,7 @@ TEST(Process, StoppedReaderOfOtherMemoryDoesNotHoldARevocationUp) {
     EXPECT_EQ(child.hear(), ended_with(errc::revoked));
     std::fill(other.begin(), other.end(), std::byte{1});
   }
+  EXPECT_GT(found_inside, 0) << "who only looks is told of a reader that is inside";
 }
 
 // As Yama's default does to siblings.

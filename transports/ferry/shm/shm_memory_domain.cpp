@@ -58,6 +58,7 @@ Result<void> ShmMemoryDomain::detach(RegionHandle handle, TimePoint deadline) no
       entry.withdraw();
     }
   }
+  const bool waits = executor_.now() < deadline;
   bool is_busy = false;
   for (const auto& reader : readers()) {
     for (int spins = 0; reader->board.reads(handle.generation); ++spins) {
@@ -71,7 +72,7 @@ Result<void> ShmMemoryDomain::detach(RegionHandle handle, TimePoint deadline) no
         break;
       }
       if (executor_.now() >= deadline) {
-        return give_up(handle.generation, reader->process.pid());
+        return give_up(handle.generation, waits, reader->process.pid());
       }
       std::this_thread::sleep_for(kPause);
     }
@@ -98,13 +99,18 @@ void ShmMemoryDomain::forget(Generation generation) noexcept {
   }
 }
 
-Result<void> ShmMemoryDomain::give_up(Generation generation, pid_t reader) noexcept {
+// waits: the readers were given time until the deadline.
+Result<void> ShmMemoryDomain::give_up(Generation generation, bool waits, pid_t reader) noexcept {
   std::unique_lock lock(mutex_);
   const auto found = attached_.find(generation);
   if (found == attached_.end()) {
     return {};
   }
   const Attached region = found->second;
+  if (region.place.segment == 0 && !waits) {
+    return Failure(errc::timed_out, fmt::format("process {} is reading the memory", reader))
+        .with_effect(Effect::unknown);
+  }
   if (region.place.segment == 0) {
     lock.unlock();
     forget(generation);

@@ -3,7 +3,8 @@
 // Owner: the transport. Any thread. detach() needs no executor and no poll: it looks at the peers' reader words itself.
 // A peer that is stopped inside a copy of segment memory cannot be silenced: the memory is quarantined until it has
 // left or died. Other memory is only read by peers, who look at the generation again after their copy; so a late reader
-// there harms nobody, and detach() succeeds at its deadline.
+// there harms nobody, and a detach() that has waited until its deadline succeeds. One whose deadline has passed when it
+// is called only looks: `timed_out` while anybody is inside.
 #pragma once
 
 #include <atomic>
@@ -63,7 +64,7 @@ class ShmMemoryDomain final : public MemoryDomain {
 
   Readers readers() const;
   void forget(Generation generation) noexcept;
-  Result<void> give_up(Generation generation, pid_t reader) noexcept;
+  Result<void> give_up(Generation generation, bool waits, pid_t reader) noexcept;
 
   const std::shared_ptr<OwnBoard> board_;
   const std::shared_ptr<SegmentAllocator> allocator_;
