@@ -106,8 +106,8 @@ TEST_F(MessageRing, NonsenseIsMalformedWhoeverWritesIt) {
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code(), errc::malformed);
 
-  words.read.value.store(5);  // it was never written
-  EXPECT_FALSE(writer.send(message_of(100, 1)));
+  words.read.value.store(5);  // it was never written; the writer looks when it needs the room
+  EXPECT_FALSE(writer.send(message_of(kRingBytes, 1)));
   EXPECT_TRUE(writer.is_broken());
 }
 

@@ -14,13 +14,17 @@ constexpr std::size_t kMask = kRingBytes - 1;
 
 }  // namespace
 
-std::size_t MessageWriter::room() noexcept {
-  const std::uint64_t used = written_ - words_.read.value.load(std::memory_order_seq_cst);
-  if (used > kRingBytes) {
-    broken_.store(true, std::memory_order_relaxed);
-    return 0;
+// What is free, looked up again only if what the reader said last is not `enough`: that word is in the reader's cache.
+std::size_t MessageWriter::room(std::size_t enough) noexcept {
+  if (kRingBytes - (written_ - read_seen_) < enough) {
+    const std::uint64_t read = words_.read.value.load(std::memory_order_seq_cst);
+    if (written_ - read > kRingBytes) {
+      broken_.store(true, std::memory_order_relaxed);
+      return 0;
+    }
+    read_seen_ = read;
   }
-  return kRingBytes - used;
+  return kRingBytes - (written_ - read_seen_);
 }
 
 void MessageWriter::put(wire::ByteView bytes) noexcept {
@@ -33,7 +37,7 @@ void MessageWriter::put(wire::ByteView bytes) noexcept {
 
 // Puts what fits of one message; true if that is all of it. Publishes nothing yet.
 bool MessageWriter::write_part(Pending& message) {
-  std::size_t free = room();
+  std::size_t free = room(message.header.size() + message.payload.size() - message.sent);
   if (message.sent < message.header.size()) {
     const std::size_t count = std::min(free, message.header.size() - message.sent);
     put(wire::ByteView(message.header).subspan(message.sent, count));
@@ -65,8 +69,15 @@ bool MessageWriter::write_queue() {
   if (written_ == before) {
     return false;
   }
-  words_.written.value.store(written_, std::memory_order_seq_cst);
+  publish();
   return true;
+}
+
+// A store and a fence rather than an exchange, which would begin to fetch the word's cache line only when the message's
+// own lines, which the reader holds too, have come back. The fence is for who looks next whether the reader sleeps.
+void MessageWriter::publish() noexcept {
+  words_.written.value.store(written_, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 bool MessageWriter::send(wire::Bytes&& message) {
@@ -76,10 +87,11 @@ bool MessageWriter::send(wire::Bytes&& message) {
   }
   const wire::FrameHeader header{static_cast<std::uint32_t>(message.size()), kMessage, 0, 0};
   Pending pending{wire::encode_frame_header(header), {}, 0};
-  if (queue_.empty() && room() >= pending.header.size() + message.size()) {
+  const std::size_t size = pending.header.size() + message.size();
+  if (queue_.empty() && room(size) >= size) {
     put(pending.header);
     put(message);
-    words_.written.value.store(written_, std::memory_order_seq_cst);
+    publish();
     return true;
   }
   pending.payload = std::move(message);
@@ -100,7 +112,7 @@ bool MessageWriter::can_flush() noexcept {
     return false;
   }
   const std::lock_guard lock(mutex_);
-  return !queue_.empty() && room() > 0;
+  return !queue_.empty() && room(1) > 0;
 }
 
 void MessageWriter::close() noexcept {

@@ -41,16 +41,18 @@ class MessageWriter {
     std::size_t sent = 0;  // bytes of header and payload
   };
 
-  std::size_t room() noexcept;
+  std::size_t room(std::size_t enough) noexcept;
   void put(wire::ByteView bytes) noexcept;
   bool write_part(Pending& message);
   bool write_queue();
+  void publish() noexcept;
 
   RingWords& words_;
   std::byte* const ring_;
   std::mutex mutex_;
   std::deque<Pending> queue_;
   std::uint64_t written_ = 0;
+  std::uint64_t read_seen_ = 0;  // the reader has read at least so far
   bool closed_ = false;
   std::atomic<bool> has_queue_{false};
   std::atomic<bool> broken_{false};

@@ -19,6 +19,7 @@ bool PendingOperations::add(Operation& operation, Step after, const CopyCursor& 
   if (ended_) {
     return false;
   }
+  busy_.store(true, std::memory_order_relaxed);
   Pending& pending = pending_.emplace_back();
   pending.operation = &operation;
   pending.cursor = cursor;
@@ -106,6 +107,7 @@ bool PendingOperations::abandon(Operation& operation) {
     }
     if (at->outstanding > 0 && node_.core.executor().now() >= quiet_by) {
       not_silenced_ = true;
+      busy_.store(true, std::memory_order_relaxed);
       node_.poller->wake();
       break;
     }
@@ -141,7 +143,15 @@ Result<bool> PendingOperations::poll(Copier& copier) {
     return silenced.error();
   }
   submit_waiting();
-  return copy_piece(copier) || *any;
+  const bool copied = copy_piece(copier);
+  busy_.store(!is_idle(), std::memory_order_relaxed);
+  return copied || *any;
+}
+
+// Commands of abandoned operations come back as well, and a grace that was set rings.
+bool PendingOperations::is_idle() const noexcept {
+  return pending_.empty() && finished_.empty() && queue_.under_way() == 0 && !any_wanted_ && !not_silenced_ &&
+         !grace_set_;
 }
 
 Result<void> PendingOperations::check_grace() {

@@ -62,6 +62,8 @@ class PendingOperations {
 
   // --- For the polling thread.
   bool has_work();
+  // False: there is nothing to poll(), take or deliver. No lock; may be a pass late, which has_work() is not.
+  bool is_busy() const noexcept { return busy_.load(std::memory_order_relaxed); }
   // Collects answers, submits what waits, copies one piece. True if something was done. malformed: the peer is broken;
   // timed_out: a cancelled command was not silenced in time. The channel has to end.
   Result<bool> poll(Copier& copier);
@@ -138,6 +140,7 @@ class PendingOperations {
   void segment_answered(const Wanted& segment, const Failure& refusal);
   bool copy_piece(Copier& copier);
   Result<void> check_grace();
+  bool is_idle() const noexcept;
 
   ShmNode& node_;
   Connection& connection_;
@@ -156,6 +159,7 @@ class PendingOperations {
   bool any_wanted_ = false;
   bool not_silenced_ = false;
   std::atomic<bool> submitted_{false};
+  std::atomic<bool> busy_{false};  // stored under the lock
   Alarm grace_;
   bool grace_set_ = false;
 };

@@ -34,7 +34,7 @@ class Polled {
 
 class Poller final : public EventSource {
  public:
-  static constexpr unsigned kKernelEvery = 32;
+  static constexpr unsigned kKernelEvery = 128;
   static constexpr unsigned kTags = 8;
 
   // Not yet known to the reactor, which outlives it.

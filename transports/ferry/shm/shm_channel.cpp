@@ -152,6 +152,9 @@ void ShmChannel::take_last_messages() {
 }
 
 bool ShmChannel::poll_pending() {
+  if (!shared_->pending.is_busy()) {
+    return false;
+  }
   auto any = shared_->pending.poll(*this);
   if (!any) {
     if (any.error().code() == errc::malformed) {

@@ -17,6 +17,13 @@ using namespace std::chrono_literals;
 // A thread that runs jobs back to back polls once in this many.
 constexpr std::uint32_t kJobsPerPoll = 64;
 
+// A thread that finds nothing reads the clock once in this many passes: it takes as long as a look at shared memory.
+constexpr std::uint32_t kPassesPerReading = 4;
+
+// So many passes without a pause first: a pause takes as long as a third of a pass, and an answer may come at any
+// moment.
+constexpr std::uint32_t kPassesWithoutPause = 64;
+
 // The only job in a busy thread's queue is left to that thread for this long: it mostly runs it next, and hot.
 constexpr Duration kStealAfter = 1us;
 
@@ -226,9 +233,9 @@ Job* ThreadTeam::look_for_job(Worker& worker) noexcept {
 Job* ThreadTeam::lead(Worker& worker) noexcept {
   TimePoint at = now();
   TimePoint until = at + spin_;
-  for (;;) {
+  for (std::uint32_t pass = 1;; ++pass) {
     const std::uint64_t seen = requests_.load();
-    const bool busy = poll_once(at);
+    const bool busy = poll_once(at, pass % kPassesPerReading == 0);
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     Job* job = find_job(worker, at);
     if (job != nullptr || stopping_.load(std::memory_order_relaxed)) {
@@ -240,13 +247,18 @@ Job* ThreadTeam::lead(Worker& worker) noexcept {
     } else if (at >= until && fall_asleep(worker, seen)) {
       return nullptr;
     }
-    relax_core();
+    if (pass > kPassesWithoutPause) {
+      relax_core();
+    }
   }
 }
 
-bool ThreadTeam::poll_once(TimePoint& at) noexcept {
+// read_clock: false leaves `at` as it is, unless a source had something.
+bool ThreadTeam::poll_once(TimePoint& at, bool read_clock) noexcept {
   const bool busy = sources_.poll();
-  at = now();
+  if (busy || read_clock) {
+    at = now();
+  }
   return (timers_.next_due() <= at && timers_.fire(at) > 0) || busy;
 }
 
@@ -258,7 +270,7 @@ void ThreadTeam::poll_between_jobs() noexcept {
   if (!is_covered()) {
     asleep_.store(false);
     TimePoint at{};
-    poll_once(at);
+    poll_once(at, true);
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   sources_.stop_leading();

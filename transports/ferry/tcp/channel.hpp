@@ -85,7 +85,7 @@ class Channel final : public EventSource, public std::enable_shared_from_this<Ch
   bool poll() noexcept override;
   int descriptor() const noexcept override { return socket_.get(); }
   bool prepare_to_sleep(bool& write) noexcept override;
-  void woken() noexcept override {}
+  void woken() noexcept override { empty_polls_ = 0; }
 
  private:
   struct Clock : Timer {
@@ -110,7 +110,8 @@ class Channel final : public EventSource, public std::enable_shared_from_this<Ch
   const Duration::rep heartbeat_ticks_;  // of sending nothing until a heartbeat is due
   const Duration::rep silence_ticks_;    // of receiving nothing until the peer counts as lost
 
-  ReceiveBuffer in_;  // the poller's
+  ReceiveBuffer in_;               // the poller's, with what follows
+  std::uint32_t empty_polls_ = 0;  // since something came, or since a sleep
   bool has_unread_ = false;
   bool stream_ended_ = false;
   std::atomic<bool> paused_{false};    // input waits for room in the send buffer

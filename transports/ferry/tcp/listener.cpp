@@ -12,6 +12,9 @@ namespace {
 
 constexpr int kAcceptsPerPoll = 16;
 
+// Looks at every so many polls, and after a sleep: the kernel makes a socket before it finds that nobody connects.
+constexpr std::uint32_t kPollsPerLook = 32;
+
 }  // namespace
 
 Result<std::unique_ptr<Listener>> Listener::create(ListenerEvents& events, Log& log, Stats& stats,
@@ -50,6 +53,9 @@ Listener::Listener(ListenerEvents& events, Log& log, Stats& stats, Socket socket
 }
 
 bool Listener::poll() noexcept {
+  if (polls_++ % kPollsPerLook != 0) {
+    return false;
+  }
   int accepted = 0;
   while (accepted < kAcceptsPerPoll && accept_one()) {
     ++accepted;

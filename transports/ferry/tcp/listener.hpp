@@ -4,6 +4,7 @@
 // away, so that the caller knows and the queue goes on.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <ferry/base/log.hpp>
@@ -34,7 +35,7 @@ class Listener final : public EventSource {
   bool poll() noexcept override;
   int descriptor() const noexcept override { return socket_.get(); }
   bool prepare_to_sleep(bool&) noexcept override { return true; }
-  void woken() noexcept override {}
+  void woken() noexcept override { polls_ = 0; }
 
  private:
   bool accept_one() noexcept;
@@ -46,6 +47,7 @@ class Listener final : public EventSource {
   Socket socket_;
   Socket reserve_;  // a descriptor to give up when there is no other
   bool complained_ = false;
+  std::uint32_t polls_ = 0;  // since a look, or since a sleep
 };
 
 }  // namespace ferry::tcp
