@@ -87,7 +87,9 @@ Task<std::variant<NotVoid<T>...>> race_of(std::tuple<Task<T>...> tasks, std::ind
     co_await ended;
   }
   std::optional<std::variant<NotVoid<T>...>> outcome;
-  ((I == winner && (outcome.emplace(std::in_place_index<I>, take_value(std::get<I>(racers)->state())), true)) || ...);
+  static_cast<void>(
+      ((I == winner && (outcome.emplace(std::in_place_index<I>, take_value(std::get<I>(racers)->state())), true)) ||
+       ...));
   co_return std::move(*outcome);
 }
 

@@ -284,7 +284,7 @@ TEST(Race, GivesTheFirstOutcomeAndCancelsTheOthers) {
 
 Task<int> stubborn(Event& event, Event& last, int& ended) {
   auto wait = as_result(event.wait());
-  co_await wait;
+  static_cast<void>(co_await wait);
   struct Unstoppable {
     static Task<void> wait(Event& event) {
       TaskScope::current()->stop = StopToken();

@@ -124,7 +124,7 @@ TEST(Result, GivesItsValueOrThrowsItsFailureAsError) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "overloaded: full");
   }
-  const Result<Failure> inner(Failure(errc::revoked));  // ambiguous in boost::system::result
+  const Result<Failure> inner = Failure(errc::revoked);  // ambiguous in boost::system::result
   EXPECT_FALSE(inner.has_value());
 }
 
