@@ -57,7 +57,7 @@ ThreadTeam::Worker*& ThreadTeam::current_worker() noexcept {
 ThreadTeam::ThreadTeam(std::unique_ptr<EventLoop> loop, FileDescriptor tick, const SystemExecutorOptions& options)
     : loop_(std::move(loop)),
       tick_(std::move(tick)),
-      spin_(options.spin),
+      spin_time_(options.spin),
       driven_(options.driven_from_outside),
       sources_(*loop_) {
   const unsigned wanted = options.threads == 0 ? std::min(kDefaultThreads, usable_cores()) : options.threads;
@@ -232,20 +232,29 @@ Job* ThreadTeam::look_for_job(Worker& worker) noexcept {
 // The calling thread leads, and no longer does when it returns: with a job, or after a sleep.
 Job* ThreadTeam::lead(Worker& worker) noexcept {
   TimePoint at = now();
-  TimePoint until = at + spin_;
+  TimePoint since = at;
+  TimePoint until = at + spin_time_.next(at);
   for (std::uint32_t pass = 1;; ++pass) {
     const std::uint64_t seen = requests_.load();
+    const TimePoint before = at;
     const bool busy = poll_once(at, pass % kPassesPerReading == 0);
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     Job* job = find_job(worker, at);
+    if (busy || job != nullptr) {
+      spin_time_.found(before - since);
+      since = at;
+    }
     if (job != nullptr || stopping_.load(std::memory_order_relaxed)) {
       sources_.stop_leading();
       return job;
     }
     if (busy) {
-      until = at + spin_;
-    } else if (at >= until && fall_asleep(worker, seen)) {
-      return nullptr;
+      until = at + spin_time_.next(at);
+    } else if (at >= until) {
+      spin_time_.in_vain(at);
+      if (fall_asleep(worker, seen)) {
+        return nullptr;
+      }
     }
     if (pass > kPassesWithoutPause) {
       relax_core();

@@ -25,6 +25,7 @@
 #include <ferry/system/parker.hpp>
 #include <ferry/system/run_ring.hpp>
 #include <ferry/system/source_set.hpp>
+#include <ferry/system/spin_time.hpp>
 #include <ferry/system/system_executor.hpp>
 #include <ferry/system/timer_queue.hpp>
 
@@ -140,7 +141,7 @@ class ThreadTeam {
 
   const std::unique_ptr<EventLoop> loop_;
   const FileDescriptor tick_;
-  const Duration spin_;
+  SpinTime spin_time_;  // the leader's
   const bool driven_;
 
   SourceSet sources_;
