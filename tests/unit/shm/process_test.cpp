@@ -228,6 +228,8 @@ TEST(Process, ForkedChildIsRefusedAndItsParentNotDisturbed) {
   EXPECT_FALSE(again.run(peer));
 }
 
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which need more memory than the cgroup grants
+
 // A memory cgroup of its own for a child; its folder is removed with it.
 class Cage {
  public:
@@ -286,6 +288,8 @@ TEST(Process, SharedMemoryBeyondTheCgroupsLimitIsRefusedAndNeverKills) {
   EXPECT_NE(refused.find("cgroup"), std::string::npos) << refused;
   EXPECT_EQ(child.ask("allocate", 16 * kMiB), "0") << "and it lives on";
 }
+
+#endif
 
 }  // namespace
 }  // namespace ferry::shm

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <ferry/shm/mapped_order.hpp>
+
 namespace ferry::shm {
 
 bool CommandQueue::has_room(bool with_block) const noexcept {
@@ -25,6 +27,7 @@ unsigned CommandQueue::submit(const CommandRequest& request) noexcept {
   const std::uint64_t use = ++uses_[index];
   Command& command = layout_.commands[index];
   std::memcpy(&command.request, &request, sizeof request);
+  order_before();
   command.state.store(Command::state_of(use, Command::kSubmitted), std::memory_order_release);
   layout_.submissions[submitted_ % kSubmissions].store(use << 8 | index, std::memory_order_relaxed);
   layout_.submitted.value.store(++submitted_, std::memory_order_seq_cst);
@@ -52,6 +55,7 @@ Result<std::optional<CommandAnswer>> CommandQueue::collect(unsigned index) noexc
     return Failure(errc::malformed,
                    fmt::format("commands: state {:#x} of command {} in its use {} cannot be", state, index, use));
   }
+  order_after();
   CommandAnswer answer;
   std::memcpy(&answer, &command.answer, sizeof answer);
   if (answer.code > kErrcLast || answer.effect > 1 || answer.text_length > answer.text.size()) {

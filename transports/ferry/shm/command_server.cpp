@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <ferry/memory/execute.hpp>
+#include <ferry/shm/mapped_order.hpp>
 
 namespace ferry::shm {
 namespace {
@@ -64,6 +65,7 @@ bool CommandServer::execute(Command& command, std::uint64_t use) {
   if (!command.state.compare_exchange_strong(expected, Command::state_of(use, Command::kExecuting))) {
     return false;
   }
+  order_after();
   CommandRequest request;
   std::memcpy(&request, &command.request, sizeof request);
   CommandAnswer answer;
@@ -74,6 +76,7 @@ bool CommandServer::execute(Command& command, std::uint64_t use) {
   }
   std::memcpy(&command.answer, &answer, sizeof answer);
   ++done_;
+  order_before();
   command.state.store(Command::state_of(use, Command::kDone), std::memory_order_release);
   return true;
 }

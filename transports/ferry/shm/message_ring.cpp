@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <ferry/shm/mapped_order.hpp>
+
 namespace ferry::shm {
 namespace {
 
@@ -77,6 +79,7 @@ bool MessageWriter::write_queue() {
 // A store and a fence rather than an exchange, which would begin to fetch the word's cache line only when the message's
 // own lines, which the reader holds too, have come back. The fence is for who looks next whether the reader sleeps.
 void MessageWriter::publish() noexcept {
+  order_before();
   words_.written.value.store(written_, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
@@ -183,6 +186,7 @@ Result<bool> MessageReader::next(wire::Bytes& message) {
     return false;
   }
   in_payload_ = false;
+  order_after();
   message = std::exchange(payload_, {});
   return true;
 }
