@@ -14,8 +14,7 @@ namespace ferry::conformance {
 
 class Held final : public Actor {
  public:
-  explicit Held(ActorContext& context)
-      : context_(context), word_(1), buffer_(context.register_memory(std::span(word_))) {
+  explicit Held(ActorContext& context) : word_(1), buffer_(context.register_memory(std::span(word_))) {
     static_cast<void>(buffer_.notifications());
   }
 
@@ -63,7 +62,6 @@ class Held final : public Actor {
                        &Held::take_text, &Held::taken, &Held::done, &Held::stopped, &Held::bytes>;
 
  private:
-  ActorContext& context_;
   std::uint64_t holding_ = 0;
   std::vector<std::uint64_t> taken_;
   std::vector<std::uint64_t> done_;

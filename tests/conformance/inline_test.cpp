@@ -38,7 +38,7 @@ TEST_P(Inline, AwaitsInARowNeedNoStack) {
 }
 
 // Reads until the flag is set, which only another task of the same strand does.
-Task<std::size_t> read_until(const bool& flag, BufferRef word) {
+Task<std::size_t> read_until(const std::atomic<bool>& flag, BufferRef word) {
   std::array<std::uint64_t, 1> local{};
   std::size_t reads = 0;
   for (; !flag; ++reads) {
@@ -47,7 +47,7 @@ Task<std::size_t> read_until(const bool& flag, BufferRef word) {
   co_return reads;
 }
 
-Task<void> set_later(bool& flag) {
+Task<void> set_later(std::atomic<bool>& flag) {
   for (int step = 0; step < 5; ++step) {
     auto nap = sleep_for(std::chrono::milliseconds(1));
     co_await nap;
@@ -57,7 +57,7 @@ Task<void> set_later(bool& flag) {
 
 Task<void> timers_of_the_same_strand(Cluster& cluster) {
   Shared<std::uint64_t> owner(cluster, 1, 1);
-  bool flag = false;
+  std::atomic<bool> flag{false};
   auto later = start(set_later(flag));
   auto reading = read_until(flag, owner.ref(cluster, 0));
   const std::size_t reads = co_await reading;

@@ -50,7 +50,8 @@ class TestLoop final : public Executor, public Reactor {
   // Polls every source once, fires what is due, runs what was posted; true if that was anything.
   bool step() {
     const std::lock_guard turn(turn_);
-    bool any = fire_timers() | run_jobs();
+    bool any = fire_timers();
+    any |= run_jobs();
     for (EventSource* source : sources()) {
       if (enter(*source)) {
         if (std::exchange(prepared_, false)) {
