@@ -31,7 +31,7 @@ namespace ferry::conformance {
 class Resident final : public Actor {
  public:
   Resident(ActorContext& context, std::uint64_t number, std::uint64_t size)
-      : number_(number), memory_(size), buffer_(context.register_memory(std::span(memory_))) {
+      : memory_(size), buffer_(context.register_memory(std::span(memory_))) {
     fill_pattern(memory_, number);
   }
 
@@ -120,7 +120,6 @@ class Resident final : public Actor {
                        &Resident::never_ends>;
 
  private:
-  std::uint64_t number_;
   vector<std::byte> memory_;
   RDMABuffer buffer_;
 };

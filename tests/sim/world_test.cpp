@@ -113,9 +113,8 @@ Task<void> never_ends(Island&) {
 }
 
 TEST(World, AProgramThatWaitsForNothingIsReportedAsStuckByName) {
-  Board board;
   World world({.seed = 1});
-  world.start("lonely", run_task([&board](Island& island) { return never_ends(island); }));
+  world.start("lonely", run_task([](Island& island) { return never_ends(island); }));
   const WorldResult result = world.run();
   EXPECT_EQ(result.outcome, Outcome::stuck);
   EXPECT_EQ(result.what, "lonely (process 1): its main task has not ended");
