@@ -45,7 +45,7 @@ inline constexpr std::uint8_t kUnanswered = 2;  // success needs no answer; a fa
 
 // Bytes of user memory in one request. Smaller than limits::kPieceBytes: between two of them other frames get their
 // turn, and a piece stays in the cache from the copy to the system call.
-inline constexpr std::size_t kPieceBytes = std::size_t{128} << 10;
+inline constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 static_assert(kPieceBytes <= limits::kPieceBytes && kPieceBytes % 8 == 0);
 inline constexpr std::size_t kRanges = 64;  // of one request
 // Requests of at most this many bytes are answered before anything bulky.
