@@ -185,7 +185,8 @@ Task<void> deadline_is_inherited(Cluster& cluster) {
   co_await is_held;
   const Limits limit{std::chrono::milliseconds(20), {}};
   const errc code = co_await code_of(relay.call<&Relay::pass_on>(held.actor, std::uint64_t{5}).with(limit));
-  EXPECT_EQ(code, errc::timed_out);
+  // The inner call ends at the same moment, and the relay's answer may come before the caller gives up.
+  EXPECT_TRUE(code == errc::timed_out || code == errc{}) << static_cast<int>(code);
   // Behind it in the relay's mailbox: answered only if the inner call, which had no limit of its own, has ended.
   const std::uint64_t inner = co_await relay.call<&Relay::last>();
   EXPECT_EQ(static_cast<errc>(inner), errc::timed_out) << "of the call that the endpoint made";

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <vector>
 
-#include "sanitizers.hpp"
 #include "scenario.hpp"
 
 namespace ferry::conformance {

@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "held_actor.hpp"
-#include "sanitizers.hpp"
 #include "scenario.hpp"
 
 namespace ferry::conformance {

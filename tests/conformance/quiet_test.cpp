@@ -7,7 +7,6 @@
 #include <ferry/buffer/sequence.hpp>
 
 #include "patterns.hpp"
-#include "sanitizers.hpp"
 #include "scenario.hpp"
 
 namespace ferry::conformance {

@@ -17,9 +17,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sanitizers.hpp>
+
 #include "cluster.hpp"
 
 namespace ferry::conformance {
+
+using test::kSanitized;
+using test::repetitions;
 
 using Scenario = Task<void> (*)(Cluster&);
 

@@ -15,6 +15,8 @@
 
 #include <thread_executor.hpp>
 
+#include <sanitizers.hpp>
+
 #include "test_awaits.hpp"
 
 namespace ferry {
@@ -24,11 +26,7 @@ using namespace std::chrono_literals;
 using test::Event;
 using test::ThreadExecutor;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int kRounds = 1'000;
-#else
-constexpr int kRounds = 4'000;
-#endif
+constexpr int kRounds = test::kSanitized ? 1'000 : 4'000;
 
 // A thread that does something to each of a number of things, as fast as the others let it.
 template <class F>

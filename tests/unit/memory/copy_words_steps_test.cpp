@@ -9,13 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <sanitizers.hpp>
+
+#if defined(__x86_64__) && !FERRY_TEST_SANITIZED
 #define FERRY_CAN_STEP 1
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#undef FERRY_CAN_STEP
-#endif
 #endif
 
 namespace ferry {

@@ -8,6 +8,8 @@
 
 #include <ferry/shm/segment_allocator.hpp>
 
+#include <sanitizers.hpp>
+
 #include "child_process.hpp"
 #include "test_node.hpp"
 
@@ -228,7 +230,7 @@ TEST(Process, ForkedChildIsRefusedAndItsParentNotDisturbed) {
   EXPECT_FALSE(again.run(peer));
 }
 
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which need more memory than the cgroup grants
+#if !FERRY_TEST_SANITIZED  // sanitizers need more memory than the cgroup grants
 
 // A memory cgroup of its own for a child; its folder is removed with it.
 class Cage {

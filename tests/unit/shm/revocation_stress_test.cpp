@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <sanitizers.hpp>
+
 #include "test_node.hpp"
 
 namespace ferry::shm {
@@ -15,11 +17,7 @@ namespace {
 
 using namespace testing;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kBusyRevocations = 5'000;
-#else
-constexpr std::uint64_t kBusyRevocations = 100'000;
-#endif
+constexpr std::uint64_t kBusyRevocations = test::kSanitized ? 5'000 : 100'000;
 constexpr std::size_t kReadersOfEach = 2;
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kSize = 4 * kPage;

@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sanitizers.hpp>
+
 namespace ferry::shm {
 namespace {
 
@@ -227,7 +229,7 @@ TEST(SegmentAllocator, ALimitOnFileSizesIsAnErrorAndNoSignal) {
 }
 
 TEST(SegmentAllocator, ALimitOnTheAddressSpaceIsAnError) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if FERRY_TEST_SANITIZED
   GTEST_SKIP() << "sanitizers need the address space";
 #endif
   expect_in_child([] {

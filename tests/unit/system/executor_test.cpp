@@ -233,6 +233,7 @@ TEST(SystemExecutor, JobsAreSharedAmongIdleThreads) {
     const std::lock_guard lock(mutex);
     return running == 4;
   });
+  executor.reset();  // the jobs have ended before what they use does
 }
 
 TEST(SystemExecutor, OffloadedJobsMayAllBlockAtOnce) {

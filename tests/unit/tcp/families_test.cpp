@@ -30,6 +30,19 @@ std::string failed(const char* what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
+// The kernel checks in the background whether an address is free before it can be bound. Empty: it can.
+std::string wait_for(const InterfaceAddress& link_local) {
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = link_local.address;
+  address.sin6_scope_id = static_cast<std::uint32_t>(link_local.interface);
+  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool bound =
+      eventually([&] { return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0; });
+  ::close(socket);
+  return bound ? "" : failed("binding fe80::1%lo");
+}
+
 // Why there is no namespace of our own with fe80::1 on its loopback interface; empty: there is.
 std::string enter_network_namespace() {
   if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
@@ -55,7 +68,7 @@ std::string enter_network_namespace() {
     why = failed("giving lo the address fe80::1");
   }
   ::close(any);
-  return why;
+  return why.empty() ? wait_for(link_local) : why;
 }
 
 std::string why_no_namespace;
