@@ -157,6 +157,29 @@ TEST_F(TcpCancelAnswered, ManyCancelledAmongManyOthersDisturbNone) {
   EXPECT_FALSE(broke());
 }
 
+TEST_F(TcpCancelAnswered, ReadsThatTheOwnerDroppedTakeNoRoomAnyMore) {
+  constexpr std::size_t kSize = 60'000;
+  constexpr std::size_t kReads = 60;
+  std::vector<std::byte> local(kReads * kSize);
+  for (std::size_t dropped = 0; dropped < 2 * kWindowRequests;) {
+    loop.stop();  // so that the owner finds requests and cancels at one time, and begins none of them
+    std::vector<std::unique_ptr<Call>> calls;
+    for (std::size_t index = 0; index < kReads; ++index) {
+      calls.push_back(read(peer, region, std::span(local).subspan(index * kSize, kSize), index * kSize));
+    }
+    for (const auto& call : calls) {
+      peer.cancel(*call, kWhy);
+    }
+    loop.start();
+    for (const auto& call : calls) {
+      dropped += call->outcome() ? 1U : 0U;
+    }
+  }
+  ASSERT_TRUE(read(peer, region, local)->succeeds());
+  EXPECT_TRUE(std::equal(local.begin(), local.end(), remote.begin()));
+  EXPECT_FALSE(broke());
+}
+
 TEST_F(TcpCancelAnswered, AbandonedOperationIsQuietWhenTheCallReturns) {
   std::vector<std::byte> local(remote.size());
   proxy.throttle(20'000);

@@ -34,6 +34,11 @@ Result<void> Requests::on_answer(const wire::FrameHeader& header, wire::ByteView
       return unexpected(header, "nothing was cancelled");
     }
     cancelled_.erase(asked);
+    while (pending->operation->kind == OperationKind::read && pending->unanswered > 0) {
+      // A piece that the owner has dropped: it takes no room of the window any more.
+      end_piece(*pending, next_piece(pending->operation->chunks(), pending->receive));
+      --pending->unanswered;
+    }
     end(*pending, pending->why.with_effect(effect_so_far(*pending)));
     return {};
   }
