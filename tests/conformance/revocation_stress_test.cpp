@@ -157,11 +157,7 @@ Task<Tally> race(Cluster& cluster, Stage& stage, std::size_t wanted, bool revoke
 
 Task<void> racing_readers(Cluster& cluster) {
   const Traits& traits = cluster.traits();
-  const bool is_counted = cluster.busy_revocations(1).has_value();
-  const std::size_t wanted = !traits.threads           ? 150
-                             : is_counted              ? repetitions(100'000)
-                             : traits.completes_inline ? repetitions(10'000)
-                                                       : repetitions(5'000);
+  const std::size_t wanted = !traits.threads ? 150 : traits.completes_inline ? repetitions(10'000) : repetitions(5'000);
   Stage stage;
   auto racing = race(cluster, stage, wanted, true);
   const Tally tally = co_await racing;
