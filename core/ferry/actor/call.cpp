@@ -74,23 +74,26 @@ void MessageAwaiter::send_now() noexcept {
   }
 }
 
-void MessageAwaiter::on_room() noexcept {
-  stage_.store(Stage::sent, std::memory_order_release);
-  send_now();
-  if (kind_ == MessageKind::send) {
-    wake();
+void MessageAwaiter::room_came(WindowWaiter& waiter) noexcept {
+  auto& self = static_cast<MessageAwaiter&>(waiter);
+  self.stage_.store(Stage::sent, std::memory_order_release);
+  self.send_now();
+  if (self.kind_ == MessageKind::send) {
+    self.wake();
   }
-  window_served.store(true, std::memory_order_release);
+  self.window_served.store(true, std::memory_order_release);
 }
 
-void MessageAwaiter::on_reply(wire::Bytes&& message) noexcept {
-  reply_ = std::move(message);
-  wake();
+void MessageAwaiter::reply_came(PendingCall& call, wire::Bytes&& message) noexcept {
+  auto& self = static_cast<MessageAwaiter&>(call);
+  self.reply_ = std::move(message);
+  self.wake();
 }
 
-void MessageAwaiter::on_no_reply(const Failure& why) noexcept {
-  failure_ = why;
-  wake();
+void MessageAwaiter::no_reply_came(PendingCall& call, const Failure& why) noexcept {
+  auto& self = static_cast<MessageAwaiter&>(call);
+  self.failure_ = why;
+  self.wake();
 }
 
 // Takes the message out of the window's queue, or waits until it has been handed over. False: it was handed over.

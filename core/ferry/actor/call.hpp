@@ -57,11 +57,14 @@ inline wire::Bytes new_request() {
 class MessageAwaiter : protected Waiter, protected WindowWaiter, protected PendingCall {
  public:
   MessageAwaiter(const CallTarget& target, wire::Bytes message, const Limits& limits)
-      : target_(target), message_(std::move(message)), limits_(limits) {}
-  MessageAwaiter(const MessageAwaiter& other)
-      : Waiter(other), target_(other.target_), message_(other.message_), limits_(other.limits_) {}
+      : WindowWaiter(&room_came),
+        PendingCall(&reply_came, &no_reply_came),
+        target_(target),
+        message_(std::move(message)),
+        limits_(limits) {}
+  MessageAwaiter(const MessageAwaiter& other) : MessageAwaiter(other.target_, other.message_, other.limits_) {}
   MessageAwaiter(MessageAwaiter&& other) noexcept
-      : Waiter(other), target_(other.target_), message_(std::move(other.message_)), limits_(other.limits_) {}
+      : MessageAwaiter(other.target_, std::move(other.message_), other.limits_) {}
 
   Peer* peer() const noexcept { return target_.peer; }
 
@@ -88,9 +91,9 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
   void send_now() noexcept;
   bool refuse(Failure why) noexcept;
   void give_up(errc reason) noexcept override;
-  void on_room() noexcept override;
-  void on_reply(wire::Bytes&& message) noexcept override;
-  void on_no_reply(const Failure& why) noexcept override;
+  static void room_came(WindowWaiter& self) noexcept;
+  static void reply_came(PendingCall& self, wire::Bytes&& message) noexcept;
+  static void no_reply_came(PendingCall& self, const Failure& why) noexcept;
 
   enum class Stage : unsigned char { unsent, waiting_for_room, sent };
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include <ferry/actor/message.hpp>
 #include <ferry/base/failure.hpp>
@@ -19,17 +20,27 @@ namespace ferry {
 
 class Peer;
 
+// Its functions are not virtual: a call that is dropped leaves the table in its destructor, where it would have changed
+// the pointer to its virtual functions already, under the eyes of a thread that brings its reply.
 class PendingCall {
  public:
   Peer* call_peer = nullptr;                      // who must answer
   std::atomic<std::uint64_t> call_sent_under{0};  // the channel that its message left by (ChannelNumber); 0: not sent
 
   // The reply as it arrived, or why there will be none. Called at most once, under the shard's lock.
-  virtual void on_reply(wire::Bytes&& message) noexcept = 0;
-  virtual void on_no_reply(const Failure& why) noexcept = 0;
+  void on_reply(wire::Bytes&& message) noexcept { on_reply_(*this, std::move(message)); }
+  void on_no_reply(const Failure& why) noexcept { on_no_reply_(*this, why); }
 
  protected:
+  using OnReply = void (*)(PendingCall&, wire::Bytes&&) noexcept;
+  using OnNoReply = void (*)(PendingCall&, const Failure&) noexcept;
+
+  PendingCall(OnReply reply, OnNoReply no_reply) noexcept : on_reply_(reply), on_no_reply_(no_reply) {}
   ~PendingCall() = default;
+
+ private:
+  const OnReply on_reply_;
+  const OnNoReply on_no_reply_;
 };
 
 class CallTable {

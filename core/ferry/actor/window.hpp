@@ -13,7 +13,7 @@
 
 namespace ferry {
 
-// A message that waits for room. Owned by the awaiting frame.
+// A message that waits for room. Owned by the awaiting frame. Not virtual, for the reason that PendingCall gives.
 class WindowWaiter {
  public:
   boost::intrusive::list_member_hook<> window_hook;
@@ -23,10 +23,16 @@ class WindowWaiter {
   std::atomic<bool> window_served{false};
 
   // There is room and it is taken: send. Called without the window's lock.
-  virtual void on_room() noexcept = 0;
+  void on_room() noexcept { on_room_(*this); }
 
  protected:
+  using OnRoom = void (*)(WindowWaiter&) noexcept;
+
+  explicit WindowWaiter(OnRoom room) noexcept : on_room_(room) {}
   ~WindowWaiter() = default;
+
+ private:
+  const OnRoom on_room_;
 };
 
 class Window {

@@ -22,10 +22,11 @@ Strand::~Strand() {
 }
 
 void Strand::post(Job& job) noexcept {
+  // Acquires too: who finds the strand idle hands what its last thread has left to the next one.
   Job* newest = incoming_.load(std::memory_order_relaxed);
   do {
     job.next_ = newest == &runner_ ? nullptr : newest;
-  } while (!incoming_.compare_exchange_weak(newest, &job, std::memory_order_release, std::memory_order_relaxed));
+  } while (!incoming_.compare_exchange_weak(newest, &job, std::memory_order_acq_rel, std::memory_order_relaxed));
   if (newest == nullptr) {
     executor_.post(runner_);
   }

@@ -93,7 +93,8 @@ RC_GTEST_PROP(Message, OfAnyBytesIsAnErrorOrAHeader, (const std::vector<std::uin
 // --- Window
 
 struct Waiting final : WindowWaiter {
-  void on_room() noexcept override {
+  Waiting() : WindowWaiter([](WindowWaiter& waiter) noexcept { static_cast<Waiting&>(waiter).serve(); }) {}
+  void serve() {
     served->push_back(number);
     if (then) {
       then();
@@ -244,13 +245,15 @@ RC_GTEST_PROP(Window, IsAFairBoundedQueue, ()) {
 // --- Call table
 
 struct Pending final : PendingCall {
-  void on_reply(wire::Bytes&& message) noexcept override {
+  Pending()
+      : PendingCall(
+            [](PendingCall& call, wire::Bytes&& message) noexcept {
+              static_cast<Pending&>(call).end(std::string(wire::as_text({message.data(), message.size()})));
+            },
+            [](PendingCall& call, const Failure& why) noexcept { static_cast<Pending&>(call).end(why.to_text()); }) {}
+  void end(std::string how) {
     ++ends;
-    reply = std::string(wire::as_text({message.data(), message.size()}));
-  }
-  void on_no_reply(const Failure& why) noexcept override {
-    ++ends;
-    reply = why.to_text();
+    reply = std::move(how);
   }
   int ends = 0;
   std::string reply;
