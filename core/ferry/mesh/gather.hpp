@@ -11,19 +11,13 @@
 
 namespace ferry::detail {
 
-template <class A>
-Task<Result<await_result_t<A>>> outcome_of(A awaitable) {
-  auto outcome = as_result(std::move(awaitable));
-  co_return co_await outcome;
-}
-
 // The outcome of each, in the order of ranks. They begin in that order.
 template <class A, class R = await_result_t<A>>
 Task<std::vector<Result<R>>> outcomes_of(std::vector<A> awaitables) {
   std::vector<Running<Result<R>>> started;
   started.reserve(awaitables.size());
   for (A& awaitable : awaitables) {
-    started.emplace_back(outcome_of(std::move(awaitable)));
+    started.emplace_back(as_task(as_result(std::move(awaitable))));
   }
   std::vector<Result<R>> outcomes;
   outcomes.reserve(started.size());
