@@ -4,38 +4,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <new>
 #include <string>
 
 #include <fmt/format.h>
 
 namespace ferry_bench {
 namespace {
-
-std::atomic<std::uint64_t> allocation_count{0};
-
-void* counted(std::size_t size) {
-  allocation_count.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-void* counted(std::size_t size, std::align_val_t alignment) {
-  allocation_count.fetch_add(1, std::memory_order_relaxed);
-  const auto bytes = static_cast<std::size_t>(alignment);
-  void* memory = std::aligned_alloc(bytes, (size + bytes - 1) / bytes * bytes);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
 
 // The kernel's number for "a system call begins"; 0 where it does not tell.
 std::uint64_t tracepoint() {
@@ -45,10 +21,6 @@ std::uint64_t tracepoint() {
 }
 
 }  // namespace
-
-std::uint64_t allocations() noexcept {
-  return allocation_count.load(std::memory_order_relaxed);
-}
 
 std::optional<SystemCallCounter> SystemCallCounter::create(std::initializer_list<pid_t> processes) {
   SystemCallCounter counter;
@@ -100,40 +72,3 @@ std::uint64_t SystemCallCounter::take() noexcept {
 }
 
 }  // namespace ferry_bench
-
-void* operator new(std::size_t size) {
-  return ferry_bench::counted(size);
-}
-void* operator new[](std::size_t size) {
-  return ferry_bench::counted(size);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return ferry_bench::counted(size, alignment);
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return ferry_bench::counted(size, alignment);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}

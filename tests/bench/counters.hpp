@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include <allocation_counter.hpp>
+
 namespace ferry_bench {
 
-// Calls of operator new in this process so far, by all threads. The program replaces it to count.
-std::uint64_t allocations() noexcept;
+using ferry::test::allocations;
 
 // Counts the system calls that the present threads of some processes enter, from its creation on, exactly (the kernel's
 // tracepoint). Needs the right to trace and /sys/kernel/tracing mounted.

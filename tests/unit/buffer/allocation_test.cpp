@@ -1,50 +1,14 @@
-// What one-sided operations allocate, counted by replacing operator new in this program.
+// What one-sided operations allocate, counted.
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 
 #include <ferry/buffer/batch.hpp>
 #include <ferry/buffer/rdma_buffer.hpp>
 
+#include <allocation_counter.hpp>
 #include <core_node.hpp>
 #include <manual_executor.hpp>
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-
-void* counted(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace ferry {
 namespace {
@@ -52,21 +16,21 @@ namespace {
 using Node = test::CoreNode<test::ManualExecutor>;
 
 Task<std::size_t> read_often(BufferRef ref, std::span<std::byte> local) {
-  const std::size_t before = allocations.load();
+  const std::size_t before = test::allocations();
   for (int round = 0; round < 1000; ++round) {
     auto read = ref.read_into(local);
     co_await read;
   }
-  co_return allocations.load() - before;
+  co_return test::allocations() - before;
 }
 
 Task<std::size_t> add_often(BufferRef ref) {
-  const std::size_t before = allocations.load();
+  const std::size_t before = test::allocations();
   for (int round = 0; round < 1000; ++round) {
     auto add = ref.fetch_add(1);
     static_cast<void>(co_await add);
   }
-  co_return allocations.load() - before;
+  co_return test::allocations() - before;
 }
 
 TEST(Allocations, OfOperationsOnOwnMemoryAreNone) {
@@ -101,7 +65,7 @@ TEST(Allocations, OfAReservedBatchDoNotGrowWithItsMembers) {
   for (std::size_t round = 0; round < 3; ++round) {
     Batch batch(kMembers);
     const std::size_t count = round == 1 ? 1 : kMembers;  // the first round opens the channel
-    const std::size_t before = allocations.load();
+    const std::size_t before = test::allocations();
     for (std::size_t index = 0; index < count; ++index) {
       batch.add(ref.read_into(std::span(local)));
     }
@@ -118,7 +82,7 @@ TEST(Allocations, OfAReservedBatchDoNotGrowWithItsMembers) {
     node.executor().run();
     ASSERT_TRUE(done);
     if (round > 0) {
-      seen[round - 1] = allocations.load() - before;
+      seen[round - 1] = test::allocations() - before;
     }
   }
   EXPECT_EQ(seen[1], seen[0]) << "ten thousand members allocated more than one";

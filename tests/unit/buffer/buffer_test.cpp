@@ -14,6 +14,7 @@
 
 #include <core_node.hpp>
 #include <manual_executor.hpp>
+#include <text_of.hpp>
 
 namespace ferry {
 namespace {
@@ -21,25 +22,11 @@ namespace {
 using namespace std::chrono_literals;
 using Node = test::CoreNode<test::ManualExecutor>;
 
-template <class F>
-std::string text_of(F&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-template <class A>
-Task<Result<await_result_t<A>>> result_of(A awaitable) {
-  auto outcome = as_result(std::move(awaitable));
-  co_return co_await outcome;
-}
+using test::text_of;
 
 template <class A>
 std::string outcome(Node& node, A awaitable) {
-  const auto result = node.run(result_of(std::move(awaitable)));
+  const auto result = node.run(detail::as_task(as_result(std::move(awaitable))));
   return result ? "done" : result.error().to_text();
 }
 

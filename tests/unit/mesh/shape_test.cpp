@@ -10,18 +10,12 @@
 #include <ferry/mesh/shape.hpp>
 #include <ferry/mesh/value_mesh.hpp>
 
+#include <text_of.hpp>
+
 namespace ferry {
 namespace {
 
-template <class F>
-std::string text_of(F&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using test::text_of;
 
 TEST(Shape, CountsRanksRowByRow) {
   const Shape shape{{"hosts", 2}, {"gpus", 3}};

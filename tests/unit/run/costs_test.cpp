@@ -12,6 +12,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include <allocation_counter.hpp>
+
 #include "counted.hpp"
 #include "job_secret.hpp"
 
@@ -118,13 +120,13 @@ Task<Cost> cost_of(Kind kind, BufferRef ref, std::span<std::byte> local) {
   co_await first;
   auto rest = repeat(kind, ref, local, kOperations);
   Cost cost;
-  const std::uint64_t before = allocations_of_thread();
+  const std::uint64_t before = test::allocations_of_thread();
   {
     const SystemCallTrap trap;
     co_await rest;
     cost.system_call = trap.first();
   }
-  cost.allocations = allocations_of_thread() - before;
+  cost.allocations = test::allocations_of_thread() - before;
   co_return cost;
 }
 
@@ -154,11 +156,11 @@ TEST_P(CostsOverSharedMemory, OperationsInPlaceMakeNoSystemCallAndAllocateNothin
 }
 
 Task<std::uint64_t> allocations_of_calls(ActorRef<Echo> echo, std::uint64_t count) {
-  const std::uint64_t before = allocations();
+  const std::uint64_t before = test::allocations();
   for (std::uint64_t index = 0; index < count; ++index) {
     co_await echo.call<&Echo::echo>(index);
   }
-  co_return allocations() - before;
+  co_return test::allocations() - before;
 }
 
 // Both ends are in this process. Now and then something beside a call allocates: a timer's queue, a table that grows.
@@ -172,14 +174,14 @@ TEST_P(CostsOverAny, CallAllocatesOnceAtEachEnd) {
 
 Task<std::uint64_t> allocations_of_batch(BufferRef word, std::span<std::uint64_t> local) {
   Batch batch(local.size());
-  const std::uint64_t before = allocations();
+  const std::uint64_t before = test::allocations();
   for (std::uint64_t& target : local) {
     batch.add(word.read_into(std::span(&target, 1)));
   }
   auto running = batch.run();
   const Outcomes outcomes = co_await running;
   outcomes.throw_if_failed();
-  co_return allocations() - before;
+  co_return test::allocations() - before;
 }
 
 // A round with more in flight at once than any before it makes more records, which are kept; so one of them makes none.

@@ -5,87 +5,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
-#include <cstddef>
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-std::atomic<std::uint64_t> count_of_process{0};
-constinit thread_local std::uint64_t count_of_thread = 0;
-
-void count_one() noexcept {
-  count_of_process.fetch_add(1, std::memory_order_relaxed);
-  ++count_of_thread;
-}
-
-void* checked(void* memory) {
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-void* counted(std::size_t size) {
-  count_one();
-  return checked(std::malloc(size == 0 ? 1 : size));
-}
-
-void* counted(std::size_t size, std::align_val_t alignment) {
-  count_one();
-  const auto bytes = static_cast<std::size_t>(alignment);
-  return checked(std::aligned_alloc(bytes, (size + bytes - 1) / bytes * bytes));
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, alignment);
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return counted(size, alignment);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace ferry::run_tests {
-
-std::uint64_t allocations_of_thread() noexcept {
-  return count_of_thread;
-}
-std::uint64_t allocations() noexcept {
-  return count_of_process.load(std::memory_order_relaxed);
-}
 
 #if defined(__x86_64__) && __has_include(<linux/prctl.h>)
 

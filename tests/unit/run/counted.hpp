@@ -1,13 +1,7 @@
-// What a thread or the process does besides taking time, counted: allocations and system calls.
+// Whether a thread makes a system call.
 #pragma once
 
-#include <cstdint>
-
 namespace ferry::run_tests {
-
-// Calls of operator new so far: of the calling thread, of the process. counted.cpp replaces it.
-std::uint64_t allocations_of_thread() noexcept;
-std::uint64_t allocations() noexcept;
 
 // Notices whether the calling thread makes a system call while it lives. (The kernel hands each one to a signal
 // handler: Syscall User Dispatch, Linux 5.11 on x86-64.) One at a time; made and destroyed on the same thread.

@@ -14,6 +14,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include <text_of.hpp>
+
 #include "job_secret.hpp"
 
 namespace ferry::run_tests {
@@ -27,15 +29,7 @@ NodeOptions options_of(const SecretFile& secret, std::string transports) {
   return options;
 }
 
-template <class F>
-std::string text_of(F&& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using test::text_of;
 
 Task<std::uint64_t> read_add_write(BufferRef ref) {
   std::array<std::uint64_t, 4> words{};

@@ -1,8 +1,6 @@
 // What small operations on memory of ferry::allocate cost besides time, through the public API on real executor
 // threads: no system call, no allocation, no suspension.
 #include <array>
-#include <cstdlib>
-#include <new>
 
 #include <ferry/base/block_on.hpp>
 #include <ferry/base/sleep.hpp>
@@ -11,43 +9,10 @@
 #include <ferry/buffer/rdma_buffer.hpp>
 #include <ferry/system/system_executor.hpp>
 
+#include <allocation_counter.hpp>
+
 #include "system_call_counter.hpp"
 #include "test_node.hpp"
-
-namespace {
-
-thread_local std::uint64_t allocations = 0;
-
-void* counted(std::size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-// Not inlined, where g++ would miss the operator new that belongs to it.
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace ferry::shm {
 namespace {
@@ -127,7 +92,7 @@ Task<Costs> measure(BufferRef words, BufferRef block, SystemCallCounter& counter
   }
   costs.watched = counter.watch_this_thread();
   const std::uint64_t calls_before = counter.count();
-  const std::uint64_t allocations_before = allocations;
+  const std::uint64_t allocations_before = test::allocations_of_thread();
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     auto write = counted(words.write_from(std::span<const std::uint64_t>(word)), costs.suspensions);
     co_await write;
@@ -140,7 +105,7 @@ Task<Costs> measure(BufferRef words, BufferRef block, SystemCallCounter& counter
     costs.operations += 4;
   }
   costs.system_calls = counter.count() - calls_before;
-  costs.allocations = allocations - allocations_before;
+  costs.allocations = test::allocations_of_thread() - allocations_before;
   co_return costs;
 }
 
@@ -182,10 +147,10 @@ TEST(Costs, CanaryTheCountersCount) {
       ::syscall(SYS_getppid);
     }
     calls = counter.count() - before;
-    const std::uint64_t allocations_before = allocations;
-    auto memory = std::make_unique<std::array<std::byte, 100>>();
-    (*memory)[0] = std::byte{1};
-    made = allocations - allocations_before;
+    const std::uint64_t allocations_before = test::allocations_of_thread();
+    void* const memory = ::operator new(100);  // called by name: a new-expression may be left out
+    made = test::allocations_of_thread() - allocations_before;
+    ::operator delete(memory);
   }).join();
   if (!watched) {
     GTEST_SKIP() << "the kernel does not let a thread be watched (seccomp user notification)";

@@ -1,68 +1,7 @@
 // What an operation costs, counted: system calls and allocations. Both nodes take their turns on the test's thread.
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <allocation_counter.hpp>
 
 #include "tcp_node.hpp"
-
-namespace {
-
-std::atomic<std::uint64_t> allocations{0};
-
-void* counted(std::size_t size, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-void freed(void* memory) noexcept {
-  std::free(memory);
-}
-// Behind pointers, so that no compiler sees which function takes back what another one gave.
-void* (*const volatile give)(std::size_t, std::size_t) = &counted;
-void (*const volatile take_back)(void*) noexcept = &freed;
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return give(size, alignof(std::max_align_t));
-}
-void* operator new[](std::size_t size) {
-  return give(size, alignof(std::max_align_t));
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return give(size, std::size_t(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return give(size, std::size_t(alignment));
-}
-void operator delete(void* memory) noexcept {
-  take_back(memory);
-}
-void operator delete[](void* memory) noexcept {
-  take_back(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  take_back(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  take_back(memory);
-}
-void operator delete(void* memory, std::align_val_t) noexcept {
-  take_back(memory);
-}
-void operator delete[](void* memory, std::align_val_t) noexcept {
-  take_back(memory);
-}
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  take_back(memory);
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
-}
 
 namespace ferry::tcp::test {
 namespace {
@@ -189,10 +128,10 @@ TEST_F(TcpCosts, SteadyPathAllocatesNothing) {
   std::uint64_t harness = 0;
   std::uint64_t steps = 0;
   const auto step_alone = [&] {
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = ferry::test::allocations();
     owner_loop.step();
     initiator_loop.step();
-    harness += allocations - before;
+    harness += ferry::test::allocations() - before;
     ++steps;
   };
   for (int index = 0; index < 100; ++index) {
@@ -200,7 +139,7 @@ TEST_F(TcpCosts, SteadyPathAllocatesNothing) {
   }
   ASSERT_EQ(harness % steps, 0u);
   const std::uint64_t per_step = harness / steps;
-  const std::uint64_t before = allocations;
+  const std::uint64_t before = ferry::test::allocations();
   std::uint64_t turns = 0;
   for (int index = 0; index < 100; ++index) {
     Operation operation;
@@ -217,7 +156,7 @@ TEST_F(TcpCosts, SteadyPathAllocatesNothing) {
       ++turns;
     }
   }
-  EXPECT_EQ(allocations - before, turns * per_step);
+  EXPECT_EQ(ferry::test::allocations() - before, turns * per_step);
 }
 
 }  // namespace

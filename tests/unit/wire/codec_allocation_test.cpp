@@ -1,49 +1,11 @@
-// What the codec allocates, counted by replacing operator new in this program.
+// What the codec allocates, counted.
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <new>
 
 #include <ferry/wire/codec.hpp>
 
+#include <allocation_counter.hpp>
+
 #include "wire_samples.hpp"
-
-namespace {
-
-std::atomic<std::size_t> allocations{0};
-std::atomic<std::size_t> allocated_bytes{0};
-
-void* counted(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  allocated_bytes.fetch_add(size, std::memory_order_relaxed);
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) {
-  return counted(size);
-}
-void* operator new[](std::size_t size) {
-  return counted(size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace ferry::wire {
 namespace {
@@ -57,10 +19,10 @@ struct Allocated {
 
 template <class Work>
 Allocated allocated_by(Work work) {
-  const std::size_t count = allocations;
-  const std::size_t bytes = allocated_bytes;
+  const std::size_t count = test::allocations();
+  const std::size_t bytes = test::allocated_bytes();
   work();
-  return {allocations - count, allocated_bytes - bytes};
+  return {test::allocations() - count, test::allocated_bytes() - bytes};
 }
 
 constexpr std::size_t kFailureText = 2000;  // bytes that a failure with its text may take
