@@ -384,15 +384,27 @@ TEST_P(TcpOperations, MessagesAndSmallOperationsAreNotHeldUpByBulk) {
   std::vector<std::byte> remote(std::size_t{256} << 20);
   std::vector<std::byte> local(remote.size());
   const RemoteRegion region = add(remote);
-  for (const bool reads : {true, false}) {
+  // Whether a small read and a message begun after `bulk` both ended before it.
+  const auto overtakes = [&](const bool reads) {
     auto bulk = reads ? read(*peer, region, local) : write(*peer, region, local);
     std::vector<std::byte> word(8);
-    ASSERT_TRUE(read(*peer, region, word)->succeeds());
-    ASSERT_FALSE(peer->send(message("e")));
+    EXPECT_TRUE(read(*peer, region, word)->succeeds());
     const std::size_t before = initiator.sink.count(&RecordingSink::replies);
-    ASSERT_TRUE(eventually([&] { return initiator.sink.count(&RecordingSink::replies) > before; }));
-    EXPECT_EQ(bulk->completions(), 0) << "it went in front of " << bulk->progress.load() << " pieces";
+    EXPECT_FALSE(peer->send(message("e")));
+    EXPECT_TRUE(eventually([&] { return initiator.sink.count(&RecordingSink::replies) > before; }));
+    const bool first = bulk->completions() == 0;
     EXPECT_TRUE(bulk->succeeds());
+    return first;
+  };
+  // Nothing that is held up by bulk overtakes it in any attempt; on a busy machine, where this thread may be set aside
+  // for as long as the bulk takes, what is not held up does in one of a few.
+  constexpr int kAttempts = 20;
+  for (const bool reads : {true, false}) {
+    bool overtook = false;
+    for (int attempt = 0; attempt < kAttempts && !overtook && !HasFailure(); ++attempt) {
+      overtook = overtakes(reads);
+    }
+    EXPECT_TRUE(overtook) << (reads ? "bulky reads" : "bulky writes") << " were in front each time";
   }
 }
 
