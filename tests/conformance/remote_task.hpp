@@ -22,7 +22,7 @@ class [[nodiscard]] OnNode final : private Waiter {
  public:
   using value_type = T;
 
-  OnNode(NodeCore& node, Task<T> task) : state_(std::make_unique<State>(node, std::move(task))) {}
+  OnNode(NodeCore& node, Task<T> task) : Waiter(&give_up), state_(std::make_unique<State>(node, std::move(task))) {}
   OnNode(OnNode&& other) noexcept : Waiter(other), state_(std::move(other.state_)) {}
   ~OnNode() {
     end();
@@ -74,7 +74,7 @@ class [[nodiscard]] OnNode final : private Waiter {
     ferry::detail::RootTask<T> root;
   };
 
-  void give_up(errc) noexcept override { state_->stop.request_stop(); }
+  static void give_up(Waiter& waiter, errc) noexcept { static_cast<OnNode&>(waiter).state_->stop.request_stop(); }
 
   std::unique_ptr<State> state_;
   bool started_ = false;

@@ -91,7 +91,7 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
  public:
   using value_type = T;
 
-  Next(Channel& channel, const Limits& limits) noexcept : channel_(channel), limits_(limits) {}
+  Next(Channel& channel, const Limits& limits) noexcept : Waiter(&give_up), channel_(channel), limits_(limits) {}
   Next(const Next& other) noexcept : Waiter(other), channel_(other.channel_), limits_(other.limits_) {}
   ~Next() {
     leave();
@@ -168,7 +168,8 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
     }
   }
 
-  void give_up(errc reason) noexcept override {
+  static void give_up(Waiter& waiter, errc reason) noexcept { static_cast<Next&>(waiter).end_with(reason); }
+  void end_with(errc reason) noexcept {
     const std::lock_guard lock(channel_.mutex_);
     if (failure_ || value_) {
       return;

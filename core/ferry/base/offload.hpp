@@ -22,7 +22,7 @@ class [[nodiscard]] Offload final : private Waiter {
  public:
   using value_type = std::invoke_result_t<F&>;
 
-  explicit Offload(F function) : function_(std::move(function)) {}
+  explicit Offload(F function) : Waiter(&cannot_give_up), function_(std::move(function)) {}
   Offload(const Offload& other) requires std::copy_constructible<F>
   = default;
   Offload(Offload&& other) noexcept : Waiter(other), function_(std::move(other.function_)) {}
@@ -76,8 +76,6 @@ class [[nodiscard]] Offload final : private Waiter {
     wake();
     ended_.set();
   }
-
-  void give_up(errc) noexcept override {}
 
   F function_;
   Work job_;

@@ -34,7 +34,7 @@ class OneShot {
 
   class Wait final : private Waiter {
    public:
-    explicit Wait(std::shared_ptr<Shared> state) noexcept : state_(std::move(state)) {}
+    explicit Wait(std::shared_ptr<Shared> state) noexcept : Waiter(&cannot_give_up), state_(std::move(state)) {}
     ~Wait() { leave(); }
 
     bool await_ready() const {
@@ -67,7 +67,6 @@ class OneShot {
         state_->waiter = nullptr;
       }
     }
-    void give_up(errc) noexcept override {}
 
     std::shared_ptr<Shared> state_;
   };

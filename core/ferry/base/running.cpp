@@ -50,11 +50,12 @@ void EndAwaiter::leave() noexcept {
   }
 }
 
-void EndAwaiter::give_up(errc reason) noexcept {
+void EndAwaiter::give_up(Waiter& waiter, errc reason) noexcept {
+  auto& self = static_cast<EndAwaiter&>(waiter);
   if (reason == errc::timed_out) {
-    timed_out_.store(true, std::memory_order_relaxed);
+    self.timed_out_.store(true, std::memory_order_relaxed);
   }
-  task_.cancel();
+  self.task_.cancel();
 }
 
 bool FirstEndAwaiter::await_ready() const noexcept {
@@ -82,8 +83,8 @@ void FirstEndAwaiter::leave() noexcept {
   }
 }
 
-void FirstEndAwaiter::give_up(errc) noexcept {
-  for (RunningBase* task : tasks_) {
+void FirstEndAwaiter::give_up(Waiter& waiter, errc) noexcept {
+  for (RunningBase* task : static_cast<FirstEndAwaiter&>(waiter).tasks_) {
     task->cancel();
   }
 }

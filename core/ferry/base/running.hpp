@@ -96,8 +96,8 @@ class RunningState final : public RunningBase {
 // Waits for the end of a started task. A stop or deadline of the waiting task cancels the started one.
 class EndAwaiter : protected Waiter {
  public:
-  explicit EndAwaiter(RunningBase& task) noexcept : task_(task) {}
-  virtual ~EndAwaiter() { leave(); }
+  explicit EndAwaiter(RunningBase& task) noexcept : Waiter(&give_up), task_(task) {}
+  ~EndAwaiter() { leave(); }
 
   bool await_ready() const noexcept { return task_.is_done(); }
   bool await_suspend(std::coroutine_handle<> handle);
@@ -108,7 +108,7 @@ class EndAwaiter : protected Waiter {
   void leave() noexcept;
 
  private:
-  void give_up(errc reason) noexcept override;
+  static void give_up(Waiter& waiter, errc reason) noexcept;
 
   RunningBase& task_;
   bool waits_ = false;
@@ -118,7 +118,7 @@ class EndAwaiter : protected Waiter {
 // Waits until one of several started tasks has ended.
 class FirstEndAwaiter final : private Waiter {
  public:
-  explicit FirstEndAwaiter(std::span<RunningBase* const> tasks) noexcept : tasks_(tasks) {}
+  explicit FirstEndAwaiter(std::span<RunningBase* const> tasks) noexcept : Waiter(&give_up), tasks_(tasks) {}
   ~FirstEndAwaiter() { leave(); }
 
   bool await_ready() const noexcept;
@@ -127,7 +127,7 @@ class FirstEndAwaiter final : private Waiter {
 
  private:
   void leave() noexcept;
-  void give_up(errc reason) noexcept override;
+  static void give_up(Waiter& waiter, errc reason) noexcept;
 
   std::span<RunningBase* const> tasks_;
   std::size_t waits_ = 0;  // for that many

@@ -14,7 +14,7 @@ class [[nodiscard]] Sleep final : private Waiter {
  public:
   using value_type = void;
 
-  explicit Sleep(Duration duration) noexcept : duration_(duration) {}
+  explicit Sleep(Duration duration) noexcept : Waiter(&give_up), duration_(duration) {}
   Sleep(const Sleep& other) noexcept : Waiter(other), duration_(other.duration_) {}
   ~Sleep() { end(); }
 
@@ -41,10 +41,11 @@ class [[nodiscard]] Sleep final : private Waiter {
   }
 
  private:
-  void give_up(errc reason) noexcept override {
-    if (!given_up_.exchange(true, std::memory_order_relaxed)) {
-      reason_ = reason;
-      wake();
+  static void give_up(Waiter& waiter, errc reason) noexcept {
+    auto& self = static_cast<Sleep&>(waiter);
+    if (!self.given_up_.exchange(true, std::memory_order_relaxed)) {
+      self.reason_ = reason;
+      self.wake();
     }
   }
 

@@ -7,7 +7,8 @@ namespace ferry {
 // Waits until nothing of the group runs.
 class TaskGroup::Join final : private Waiter {
  public:
-  explicit Join(TaskGroup& group) noexcept : group_(group) {}
+  // Each task has the same stop token and deadline of its own: it ends by itself.
+  explicit Join(TaskGroup& group) noexcept : Waiter(&cannot_give_up), group_(group) {}
   ~Join() { leave(); }
 
   bool await_ready() const noexcept { return group_.running() == 0; }
@@ -25,8 +26,6 @@ class TaskGroup::Join final : private Waiter {
       group_.joiner_ = nullptr;
     }
   }
-  // Each task has the same stop token and deadline of its own: it ends by itself.
-  void give_up(errc) noexcept override {}
 
   TaskGroup& group_;
 };

@@ -19,7 +19,8 @@ TaskScope& TaskScope::require(const char* attempted) {
   return *scope;
 }
 
-Waiter::Waiter() noexcept : Job(&Waiter::resume), Timer(&Waiter::expire) {}
+Waiter::Waiter(GiveUp give_up, HasProgressed has_progressed) noexcept
+    : Job(&Waiter::resume), Timer(&Waiter::expire), give_up_(give_up), has_progressed_(has_progressed) {}
 
 Waiter::~Waiter() {
   FERRY_CHECK(!active_);
@@ -130,8 +131,8 @@ void Waiter::resume(Job& job) noexcept {
 void Waiter::expire(Timer& timer) noexcept {
   auto& self = static_cast<Waiter&>(timer);
   const TimePoint now = self.scope_->strand->executor().now();
-  if (now >= self.deadline_ || !self.has_progressed()) {
-    self.give_up(errc::timed_out);
+  if (now >= self.deadline_ || (self.has_progressed_ != nullptr && !self.has_progressed_(self))) {
+    self.give_up_(self, errc::timed_out);
   } else {
     self.arm(now);
   }

@@ -2,6 +2,7 @@
 // A stop request or the deadline does not wake it but asks it to give up, which must lead to wake() sooner or later.
 //
 // Owner: the awaiting frame. Use in an awaitable:
+//   constructor:            Waiter(&give_up), a static function of the awaitable, or Waiter(&cannot_give_up);
 //   await_suspend(handle):  begin(handle, limits);  start what will wake();  return commit();
 //   await_resume():         end();
 //   destructor:             end();  end what would wake, or wait until it has;
@@ -22,9 +23,8 @@ namespace ferry {
 
 class Waiter : private Job, private Timer {
  public:
-  Waiter() noexcept;
   // An awaitable may be copied or moved until it is awaited; the copy is a fresh waiter.
-  Waiter(const Waiter&) noexcept : Waiter() {}
+  Waiter(const Waiter& other) noexcept : Waiter(other.give_up_, other.has_progressed_) {}
   Waiter& operator=(const Waiter&) = delete;
 
   // Any thread. The frame may be gone when it returns.
@@ -38,21 +38,28 @@ class Waiter : private Job, private Timer {
   static bool should_yield(std::size_t bytes) noexcept { return InlineBudget::current().spend(bytes) && others_wait(); }
 
  protected:
+  // What an await does when it is asked to. Not virtual: another thread may ask until end() has returned, and where a
+  // base of the awaitable calls that, the destructors before have changed the pointer to the virtual functions.
+  //
+  // Asked on a stop request (cancelled) or a passed deadline (timed_out); any thread, at most a few times.
+  using GiveUp = void (*)(Waiter& self, errc reason) noexcept;
+  // Asked every check interval whether anything has moved since; false makes it give up (timed_out).
+  using HasProgressed = bool (*)(Waiter& self) noexcept;
+
+  explicit Waiter(GiveUp give_up, HasProgressed has_progressed = nullptr) noexcept;
+
+  // For an await that a stop or deadline does not end: what it is for ends soon by itself.
+  static void cannot_give_up(Waiter&, errc) noexcept {}
+
   // Withdraws a resumption that has not run. The derived destructor has called end() and has ended what would wake.
   ~Waiter();
 
-  // Asked on a stop request (cancelled) or a passed deadline (timed_out); any thread, at most a few times.
-  virtual void give_up(errc reason) noexcept = 0;
-
-  // Asked every check interval whether anything has moved since; false makes it give up (timed_out).
-  virtual bool has_progressed() noexcept { return true; }
-
   // Registers with the current scope and the limits. Throws Error: invalid_argument outside a task, wrong_process in a
   // fork.
-  // check_interval: how often has_progressed() is asked; zero for never.
+  // check_interval: how often HasProgressed is asked; zero for never.
   void begin(std::coroutine_handle<> handle, const Limits& limits, Duration check_interval = Duration::zero());
   // begin() in two halves, for an await that must know its deadline() before it starts what it waits for: bind() sets
-  // the deadline, watch() arms timer and stop tokens. give_up() is not called before watch().
+  // the deadline, watch() arms timer and stop tokens. It is not asked to give up before watch().
   void bind(std::coroutine_handle<> handle, const Limits& limits);
   void watch(const Limits& limits, Duration check_interval = Duration::zero());
   // True: suspended, wake() resumes. False: already woken.
@@ -68,7 +75,7 @@ class Waiter : private Job, private Timer {
   enum class State : unsigned char { idle, suspended, woken };
   struct Stop {
     Waiter* waiter;
-    void operator()() const noexcept { waiter->give_up(errc::cancelled); }
+    void operator()() const noexcept { waiter->give_up_(*waiter, errc::cancelled); }
   };
 
   static bool others_wait() noexcept;
@@ -77,6 +84,8 @@ class Waiter : private Job, private Timer {
   static void resume(Job& job) noexcept;
   static void expire(Timer& timer) noexcept;
 
+  const GiveUp give_up_;
+  const HasProgressed has_progressed_;
   std::atomic<State> state_{State::idle};
   bool active_ = false;  // between begin() and end()
   bool timed_ = false;

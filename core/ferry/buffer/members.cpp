@@ -115,10 +115,10 @@ void MembersAwaiter::completed(Operation& operation) noexcept {
   static_cast<MembersAwaiter*>(operation.starter)->one_less();
 }
 
-void MembersAwaiter::give_up(errc reason) noexcept {
+void MembersAwaiter::give_up(Waiter& waiter, errc reason) noexcept {
   const Failure why(reason, reason == errc::timed_out ? "it did not end, or nothing of it moved, within the limit"
                                                       : "a stop was requested");
-  for (Member& member : members_) {
+  for (Member& member : static_cast<MembersAwaiter&>(waiter).members_) {
     if (member.is_pending) {
       member.peer->cancel(member.operation, why);  // does nothing for those that have ended
     }
@@ -134,9 +134,10 @@ std::uint64_t MembersAwaiter::progress() const noexcept {
   return now;
 }
 
-bool MembersAwaiter::has_progressed() noexcept {
-  const std::uint64_t now = progress();
-  return std::exchange(progress_seen_, now) != now;
+bool MembersAwaiter::has_progressed(Waiter& waiter) noexcept {
+  auto& self = static_cast<MembersAwaiter&>(waiter);
+  const std::uint64_t now = self.progress();
+  return std::exchange(self.progress_seen_, now) != now;
 }
 
 }  // namespace detail

@@ -15,7 +15,8 @@ namespace ferry::detail {
 
 class MembersAwaiter final : private Waiter {
  public:
-  MembersAwaiter(std::span<Member> members, const Limits& limits) noexcept : members_(members), limits_(limits) {}
+  MembersAwaiter(std::span<Member> members, const Limits& limits) noexcept
+      : Waiter(&give_up, &has_progressed), members_(members), limits_(limits) {}
   ~MembersAwaiter();
 
   bool await_ready() noexcept;
@@ -30,8 +31,8 @@ class MembersAwaiter final : private Waiter {
     }
   }
   std::uint64_t progress() const noexcept;
-  void give_up(errc reason) noexcept override;
-  bool has_progressed() noexcept override;
+  static void give_up(Waiter& waiter, errc reason) noexcept;
+  static bool has_progressed(Waiter& waiter) noexcept;
 
   std::span<Member> members_;
   Limits limits_;

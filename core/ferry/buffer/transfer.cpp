@@ -166,19 +166,21 @@ void PendingTransfer::completed(Operation& operation) noexcept {
   static_cast<PendingTransfer*>(operation.starter)->wake();
 }
 
-void PendingTransfer::give_up(errc reason) noexcept {
+void PendingTransfer::give_up(Waiter& waiter, errc reason) noexcept {
+  auto& self = static_cast<PendingTransfer&>(waiter);
   if (reason == errc::timed_out) {
-    peer_->cancel(operation, Failure(errc::timed_out,
-                                     "it did not end, or did not move, within its limit; it was "
-                                     "cancelled"));
+    self.peer_->cancel(self.operation, Failure(errc::timed_out,
+                                               "it did not end, or did not move, within its limit; it was "
+                                               "cancelled"));
   } else {
-    peer_->cancel(operation, Failure(errc::cancelled, "a stop was requested"));
+    self.peer_->cancel(self.operation, Failure(errc::cancelled, "a stop was requested"));
   }
 }
 
-bool PendingTransfer::has_progressed() noexcept {
-  const std::uint64_t now = operation.progress.load(std::memory_order_relaxed);
-  return std::exchange(progress_seen_, now) != now;
+bool PendingTransfer::has_progressed(Waiter& waiter) noexcept {
+  auto& self = static_cast<PendingTransfer&>(waiter);
+  const std::uint64_t now = self.operation.progress.load(std::memory_order_relaxed);
+  return std::exchange(self.progress_seen_, now) != now;
 }
 
 }  // namespace ferry::detail

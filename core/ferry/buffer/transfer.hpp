@@ -32,7 +32,8 @@ void count_notification(Peer& owner) noexcept;
 // An operation that does not end in place: the wait for it.
 class PendingTransfer final : public Waiter {
  public:
-  PendingTransfer(Peer* peer, const OperationRequest& request) noexcept : operation(request), peer_(peer) {}
+  PendingTransfer(Peer* peer, const OperationRequest& request) noexcept
+      : Waiter(&give_up, &has_progressed), operation(request), peer_(peer) {}
   PendingTransfer(const PendingTransfer&) = delete;
   PendingTransfer& operator=(const PendingTransfer&) = delete;
   ~PendingTransfer();
@@ -47,8 +48,8 @@ class PendingTransfer final : public Waiter {
 
  private:
   static void completed(Operation& operation) noexcept;
-  void give_up(errc reason) noexcept override;
-  bool has_progressed() noexcept override;
+  static void give_up(Waiter& waiter, errc reason) noexcept;
+  static bool has_progressed(Waiter& waiter) noexcept;
 
   Peer* peer_;
   std::uint64_t progress_seen_ = 0;

@@ -35,7 +35,7 @@ class Event {
 
   class Wait final : private Waiter {
    public:
-    Wait(Event& event, const Limits& limits) noexcept : event_(event), limits_(limits) {}
+    Wait(Event& event, const Limits& limits) noexcept : Waiter(&give_up), event_(event), limits_(limits) {}
     ~Wait() {
       if (leave() && !resumed_ && started_) {
         event_.dropped_.fetch_add(1);
@@ -80,7 +80,8 @@ class Event {
       }
       return true;
     }
-    void give_up(errc reason) noexcept override {
+    static void give_up(Waiter& waiter, errc reason) noexcept { static_cast<Wait&>(waiter).end_with(reason); }
+    void end_with(errc reason) noexcept {
       const std::lock_guard lock(event_.mutex_);
       if (failure_) {
         return;
@@ -112,7 +113,7 @@ class Event {
 // Ends in place, but yields when its step has had its share and others wait.
 class Inline final : private Waiter {
  public:
-  explicit Inline(std::size_t bytes = 0) noexcept : bytes_(bytes) {}
+  explicit Inline(std::size_t bytes = 0) noexcept : Waiter(&cannot_give_up), bytes_(bytes) {}
   bool await_ready() noexcept { return !should_yield(bytes_); }
   bool await_suspend(std::coroutine_handle<> handle) noexcept {
     yield(handle);
@@ -121,7 +122,6 @@ class Inline final : private Waiter {
   bool await_resume() noexcept { return is_woken(); }  // whether it yielded
 
  private:
-  void give_up(errc) noexcept override {}
   std::size_t bytes_;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 #include <ferry/base/start.hpp>
@@ -34,7 +35,9 @@ struct Script {
 
 class Scripted final : private Waiter {
  public:
-  explicit Scripted(Script& script) noexcept : script_(script) { script.waiter = this; }
+  explicit Scripted(Script& script) noexcept : Waiter(&give_up, &has_progressed), script_(script) {
+    script.waiter = this;
+  }
   ~Scripted() {
     end();
     script_.waiter = nullptr;
@@ -56,14 +59,21 @@ class Scripted final : private Waiter {
   }
 
  private:
-  void give_up(errc reason) noexcept override {
-    script_.reasons.push_back(reason);
-    script_.on_give_up(*this, reason);
+  static void give_up(Waiter& waiter, errc reason) noexcept {
+    Script& script = static_cast<Scripted&>(waiter).script_;
+    script.reasons.push_back(reason);
+    script.on_give_up(waiter, reason);
   }
-  bool has_progressed() noexcept override { return script_.has_progressed(); }
+  static bool has_progressed(Waiter& waiter) noexcept {
+    return static_cast<Scripted&>(waiter).script_.has_progressed();
+  }
 
   Script& script_;
 };
+
+// Another thread may ask it to give up while the destructors of what derives from it run: through a pointer to virtual
+// functions that would be a race, in every awaitable with a base of its own.
+static_assert(!std::is_polymorphic_v<Waiter>);
 
 Task<void> await(Script& script) {
   Scripted scripted(script);
