@@ -56,36 +56,43 @@ struct ActorCell::Activation : Job {
   std::optional<detail::RootTask<void>> task;
 };
 
-// Brings something to the strand.
-struct ActorCell::PostJob : Job {
-  enum class What : unsigned char { envelope, cancel, stop };
-  PostJob(What kind, std::shared_ptr<ActorCell> to)
-      : Job(&PostJob::arrive, &PostJob::drop), what(kind), cell(std::move(to)) {}
+// Brings a message to the strand.
+struct ActorCell::Mail : Job {
+  Mail() noexcept : Job(&Mail::arrive, &Mail::drop) {}
 
-  static void drop(Job& job) noexcept { delete static_cast<PostJob*>(&job); }
-
+  static void drop(Job& job) noexcept { delete static_cast<Mail*>(&job); }
   static void arrive(Job& job) noexcept {
-    const std::unique_ptr<PostJob> self(static_cast<PostJob*>(&job));
+    std::unique_ptr<Mail> self(static_cast<Mail*>(&job));
+    const std::shared_ptr<ActorCell> cell = std::move(self->cell);
+    Envelope envelope = std::move(self->envelope);
+    cell->keep_spare(std::move(self));
+    cell->receive(std::move(envelope));
+  }
+
+  std::shared_ptr<ActorCell> cell;
+  Envelope envelope;
+};
+
+// Brings a cancelled call, or a stop.
+struct ActorCell::Control : Job {
+  explicit Control(std::shared_ptr<ActorCell> to) : Job(&Control::arrive, &Control::drop), cell(std::move(to)) {}
+
+  static void drop(Job& job) noexcept { delete static_cast<Control*>(&job); }
+  static void arrive(Job& job) noexcept {
+    const std::unique_ptr<Control> self(static_cast<Control*>(&job));
     ActorCell& cell = *self->cell;
-    switch (self->what) {
-      case What::envelope:
-        cell.receive(std::move(self->envelope));
-        break;
-      case What::cancel:
-        cell.withdraw(self->envelope.from.channel.get(), self->envelope.from.call);
-        break;
-      case What::stop:
-        cell.do_stop(self->why);
-        self->done();
-        break;
+    if (self->done) {
+      cell.do_stop(self->why);
+      self->done();
+    } else {
+      cell.withdraw(self->cancelled.channel.get(), self->cancelled.call);
     }
   }
 
-  What what;
   std::shared_ptr<ActorCell> cell;
-  Envelope envelope;
+  ReplyTo cancelled;
   Failure why{};
-  StopDone done;
+  StopDone done;  // none: a call is cancelled
 };
 
 }  // namespace ferry

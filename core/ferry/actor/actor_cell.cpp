@@ -18,7 +18,9 @@ ActorCell::ActorCell(ActorRuntime& runtime, const ActorClass& actor_class, Actor
       strand_(runtime.node().executor(), &runtime.node()),
       own_window_(runtime.window(runtime.self_peer(), context_.id())) {}
 
-ActorCell::~ActorCell() = default;
+ActorCell::~ActorCell() {
+  keep_spare(nullptr);
+}
 
 Failure ActorCell::construct(std::span<const wire::ByteView> arguments) noexcept {
   if (const Failure why = stop_requested()) {
@@ -35,10 +37,18 @@ Failure ActorCell::construct(std::span<const wire::ByteView> arguments) noexcept
   }
 }
 
-void ActorCell::post(std::shared_ptr<ActorCell> self, Envelope envelope) {
-  auto job = std::make_unique<PostJob>(PostJob::What::envelope, std::move(self));
-  job->envelope = std::move(envelope);
-  strand_.post(*job.release());
+void ActorCell::post(std::shared_ptr<ActorCell> self, Envelope&& envelope) {
+  std::unique_ptr<Mail> mail(spare_.exchange(nullptr, std::memory_order_acquire));
+  if (mail == nullptr) {
+    mail = std::make_unique<Mail>();
+  }
+  mail->cell = std::move(self);
+  mail->envelope = std::move(envelope);
+  strand_.post(*mail.release());
+}
+
+void ActorCell::keep_spare(std::unique_ptr<Mail> mail) noexcept {
+  mail.reset(spare_.exchange(mail.release(), std::memory_order_acq_rel));
 }
 
 bool ActorCell::is_waited_for_by_current(std::uint16_t endpoint) const noexcept {
@@ -53,7 +63,7 @@ void ActorCell::refuse(const Envelope& envelope, const Failure& why) {
   runtime_.reply_failure(envelope.from, why);
 }
 
-void ActorCell::receive(Envelope envelope) {
+void ActorCell::receive(Envelope&& envelope) {
   if (was_cancelled(envelope)) {
     taken(envelope);
     return;
@@ -82,7 +92,7 @@ void ActorCell::receive(Envelope envelope) {
   run(std::move(envelope));
 }
 
-void ActorCell::run(Envelope envelope) {
+void ActorCell::run(Envelope&& envelope) {
   taken(envelope);
   const EndpointInfo& endpoint = class_.endpoints[envelope.header.endpoint];
   if (endpoint.is_task) {
@@ -118,7 +128,7 @@ Failure ActorCell::endpoint_failure(const EndpointInfo& endpoint) const {
       .with_effect(Effect::unknown);
 }
 
-void ActorCell::run_now(const EndpointInfo& endpoint, Envelope envelope) {
+void ActorCell::run_now(const EndpointInfo& endpoint, Envelope&& envelope) {
   wire::Bytes reply = make_reply({0, Effect::none, envelope.header.call});
   Failure failure;
   try {
@@ -129,7 +139,7 @@ void ActorCell::run_now(const EndpointInfo& endpoint, Envelope envelope) {
   answer(envelope, endpoint, std::move(reply), failure);
 }
 
-void ActorCell::begin_task(const EndpointInfo& endpoint, Envelope envelope) {
+void ActorCell::begin_task(const EndpointInfo& endpoint, Envelope&& envelope) {
   running_.push_back(std::make_unique<Activation>(*this, endpoint, std::move(envelope)));
   Activation& activation = *running_.back();
   if (!endpoint.is_concurrent) {

@@ -61,7 +61,7 @@ class ActorCell {
   // In place of construct(), before anything runs.
   void adopt(std::unique_ptr<Actor> actor) noexcept { actor_ = std::move(actor); }
 
-  void post(std::shared_ptr<ActorCell> self, Envelope envelope);
+  void post(std::shared_ptr<ActorCell> self, Envelope&& envelope);
   void cancel(std::shared_ptr<ActorCell> self, const std::shared_ptr<Inbound>& channel, CallId call);
   // Passes by what waits in the mailbox. `done` runs on the strand when the actor has been destroyed. The first reason
   // counts.
@@ -73,7 +73,8 @@ class ActorCell {
 
  private:
   struct Activation;
-  struct PostJob;
+  struct Mail;
+  struct Control;
   // Runs the next waiting message: each is a step of its own, so that others on the executor, and a stop, get theirs.
   struct NextJob : Job {
     explicit NextJob(ActorCell& owner) noexcept
@@ -82,10 +83,11 @@ class ActorCell {
     bool is_queued = false;
   };
 
-  void receive(Envelope envelope);
-  void run(Envelope envelope);
-  void run_now(const EndpointInfo& endpoint, Envelope envelope);
-  void begin_task(const EndpointInfo& endpoint, Envelope envelope);
+  void keep_spare(std::unique_ptr<Mail> mail) noexcept;
+  void receive(Envelope&& envelope);
+  void run(Envelope&& envelope);
+  void run_now(const EndpointInfo& endpoint, Envelope&& envelope);
+  void begin_task(const EndpointInfo& endpoint, Envelope&& envelope);
   void finished(Activation& activation) noexcept;
   void next();
   void run_next();
@@ -111,6 +113,7 @@ class ActorCell {
   ActorContext context_;
   Strand strand_;
   std::unique_ptr<Actor> actor_;
+  std::atomic<Mail*> spare_{nullptr};               // for the next message: one at a time allocates nothing
   std::deque<Envelope> waiting_;                    // behind the exclusive endpoint, oldest first
   std::list<std::unique_ptr<Activation>> running_;  // endpoints that await
   Activation* exclusive_ = nullptr;

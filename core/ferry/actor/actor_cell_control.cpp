@@ -16,8 +16,8 @@ void ActorCell::cancel(std::shared_ptr<ActorCell> self, const std::shared_ptr<In
     cancelled_.push_back({channel.get(), call});
     is_urgent_.store(true, std::memory_order_release);
   }
-  auto job = std::make_unique<PostJob>(PostJob::What::cancel, std::move(self));
-  job->envelope.from = {channel, call};
+  auto job = std::make_unique<Control>(std::move(self));
+  job->cancelled = {channel, call};
   strand_.post(*job.release());
 }
 
@@ -29,7 +29,7 @@ void ActorCell::stop(std::shared_ptr<ActorCell> self, const Failure& why, StopDo
       is_urgent_.store(true, std::memory_order_release);
     }
   }
-  auto job = std::make_unique<PostJob>(PostJob::What::stop, std::move(self));
+  auto job = std::make_unique<Control>(std::move(self));
   job->why = why;
   job->done = std::move(done);
   strand_.post(*job.release());

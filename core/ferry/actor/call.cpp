@@ -101,6 +101,9 @@ bool MessageAwaiter::take_back() noexcept {
   if (stage_.load(std::memory_order_acquire) == Stage::unsent) {
     return true;
   }
+  if (window_served.load(std::memory_order_acquire)) {
+    return false;
+  }
   if (window_->leave(*this)) {
     stage_.store(Stage::unsent, std::memory_order_release);
     return true;
@@ -123,6 +126,10 @@ void MessageAwaiter::leave() noexcept {
   if (unanswered && !unsent && !target_.peer->node().executor().halted()) {
     runtime_->cancel_call(*target_.peer, {id, target_.actor});
   }
+}
+
+void MessageAwaiter::asked_to_give_up(Waiter& waiter, errc reason) noexcept {
+  static_cast<MessageAwaiter&>(waiter).give_up(reason);
 }
 
 void MessageAwaiter::give_up(errc reason) noexcept {

@@ -57,7 +57,8 @@ inline wire::Bytes new_request() {
 class MessageAwaiter : protected Waiter, protected WindowWaiter, protected PendingCall {
  public:
   MessageAwaiter(const CallTarget& target, wire::Bytes message, const Limits& limits)
-      : WindowWaiter(&room_came),
+      : Waiter(&asked_to_give_up),
+        WindowWaiter(&room_came),
         PendingCall(&reply_came, &no_reply_came),
         target_(target),
         message_(std::move(message)),
@@ -90,7 +91,8 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
   bool take_back() noexcept;
   void send_now() noexcept;
   bool refuse(Failure why) noexcept;
-  void give_up(errc reason) noexcept override;
+  void give_up(errc reason) noexcept;
+  static void asked_to_give_up(Waiter& self, errc reason) noexcept;
   static void room_came(WindowWaiter& self) noexcept;
   static void reply_came(PendingCall& self, wire::Bytes&& message) noexcept;
   static void no_reply_came(PendingCall& self, const Failure& why) noexcept;

@@ -2,15 +2,16 @@
 //
 // A reply finds its call by a number that is never reused, so a late reply meets nothing. Any thread. Whoever takes a
 // call out of the table ends it; deliver functions run under the shard's lock, so that a call which is not in the table
-// is not being touched.
+// is not being touched. The table links the calls where they are: one is added and found without an allocation.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <unordered_map>
+#include <memory>
 #include <utility>
+
+#include <boost/intrusive/unordered_set_hook.hpp>
 
 #include <ferry/actor/message.hpp>
 #include <ferry/base/failure.hpp>
@@ -22,7 +23,7 @@ class Peer;
 
 // Its functions are not virtual: a call that is dropped leaves the table in its destructor, where it would have changed
 // the pointer to its virtual functions already, under the eyes of a thread that brings its reply.
-class PendingCall {
+class PendingCall : public boost::intrusive::unordered_set_base_hook<> {
  public:
   Peer* call_peer = nullptr;                      // who must answer
   std::atomic<std::uint64_t> call_sent_under{0};  // the channel that its message left by (ChannelNumber); 0: not sent
@@ -39,12 +40,18 @@ class PendingCall {
   ~PendingCall() = default;
 
  private:
+  friend class CallTable;
+
+  CallId number_{};  // by which the table knows it
   const OnReply on_reply_;
   const OnNoReply on_no_reply_;
 };
 
 class CallTable {
  public:
+  CallTable();
+  ~CallTable();
+
   CallId add(PendingCall& call);
   // False: it was not there; its end has come or is complete.
   bool remove(CallId id) noexcept;
@@ -57,14 +64,13 @@ class CallTable {
 
  private:
   static constexpr std::size_t kShards = 16;
-  struct Shard {
-    std::mutex mutex;
-    std::unordered_map<CallId, PendingCall*> calls;
-  };
-  Shard& shard(CallId id) noexcept { return shards_[id.value() % kShards]; }
+  struct NumberOf;
+  struct Spread;
+  struct Shard;
+  Shard& shard(CallId id) noexcept;
 
   std::atomic<std::uint64_t> next_{1};
-  std::array<Shard, kShards> shards_;
+  const std::unique_ptr<Shard[]> shards_;
 };
 
 }  // namespace ferry

@@ -292,7 +292,7 @@ TEST_F(CallTableTest, TakesAnAnswerFromThePeerThatWasAskedAlone) {
 }
 
 TEST_F(CallTableTest, GivesALateReplyToNobodyHoweverManyOthersWait) {
-  std::deque<Pending> calls(100);
+  std::deque<Pending> calls(10'000);  // the table has to grow for
   std::vector<CallId> ids;
   for (Pending& call : calls) {
     call.call_peer = &one;
