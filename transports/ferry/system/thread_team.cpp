@@ -17,12 +17,12 @@ using namespace std::chrono_literals;
 // A thread that runs jobs back to back polls once in this many.
 constexpr std::uint32_t kJobsPerPoll = 64;
 
-// A thread that finds nothing reads the clock once in this many passes: it takes as long as a look at shared memory.
-constexpr std::uint32_t kPassesPerReading = 4;
+// A thread that leads looks at the sources so many times for each look at jobs, timers and clock, which take as long as
+// several looks at shared memory: an answer is noticed so much sooner.
+constexpr int kLooksPerPass = 4;
 
-// So many passes without a pause first: a pause takes as long as a third of a pass, and an answer may come at any
-// moment.
-constexpr std::uint32_t kPassesWithoutPause = 64;
+// So many passes without a pause first: an answer may come at any moment.
+constexpr std::uint32_t kPassesWithoutPause = 16;
 
 // The only job in a busy thread's queue is left to that thread for this long: it mostly runs it next, and hot.
 constexpr Duration kStealAfter = 1us;
@@ -237,18 +237,25 @@ Job* ThreadTeam::lead(Worker& worker) noexcept {
   for (std::uint32_t pass = 1;; ++pass) {
     const std::uint64_t seen = requests_.load();
     const TimePoint before = at;
-    const bool busy = poll_once(at, pass % kPassesPerReading == 0);
+    bool busy = false;
+    for (int look = 0; look < kLooksPerPass && !busy; ++look) {
+      busy = sources_.poll();
+    }
+    if (!busy) {
+      at = now();  // what came is not kept waiting for the clock
+    }
+    busy |= fire_timers(at);
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     Job* job = find_job(worker, at);
     if (busy || job != nullptr) {
       spin_time_.found(before - since);
-      since = at;
     }
     if (job != nullptr || stopping_.load(std::memory_order_relaxed)) {
       sources_.stop_leading();
       return job;
     }
     if (busy) {
+      since = at = now();
       until = at + spin_time_.next(at);
     } else if (at >= until) {
       spin_time_.in_vain(at);
@@ -262,13 +269,13 @@ Job* ThreadTeam::lead(Worker& worker) noexcept {
   }
 }
 
-// read_clock: false leaves `at` as it is, unless a source had something.
-bool ThreadTeam::poll_once(TimePoint& at, bool read_clock) noexcept {
+bool ThreadTeam::fire_timers(TimePoint at) noexcept {
+  return timers_.next_due() <= at && timers_.fire(at) > 0;
+}
+
+bool ThreadTeam::poll_once() noexcept {
   const bool busy = sources_.poll();
-  if (busy || read_clock) {
-    at = now();
-  }
-  return (timers_.next_due() <= at && timers_.fire(at) > 0) || busy;
+  return fire_timers(now()) || busy;
 }
 
 // Whoever runs short jobs without end serves the sources as well; nobody has to be woken for it.
@@ -278,8 +285,7 @@ void ThreadTeam::poll_between_jobs() noexcept {
   }
   if (!is_covered()) {
     asleep_.store(false);
-    TimePoint at{};
-    poll_once(at, true);
+    poll_once();
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   sources_.stop_leading();

@@ -107,7 +107,8 @@ class ThreadTeam {
   Job* look_for_job(Worker& worker) noexcept;
   Job* lead(Worker& worker) noexcept;
   void poll_between_jobs() noexcept;
-  bool poll_once(TimePoint& at, bool read_clock) noexcept;
+  bool poll_once() noexcept;
+  bool fire_timers(TimePoint at) noexcept;
   void wake_for_local_job(Worker& worker) noexcept;
 
   // Going to sleep and waking up.

@@ -38,8 +38,7 @@ bool ThreadTeam::drive() noexcept {
   }
   for (int round = 0; busy && round < kRounds; ++round) {
     seen = requests_.load();
-    TimePoint at{};
-    busy = poll_once(at, true);
+    busy = poll_once();
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     Job* job = nullptr;
     for (int count = 0; count < kJobsPerRound && (job = next_job(worker)) != nullptr; ++count) {

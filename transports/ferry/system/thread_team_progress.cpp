@@ -99,8 +99,7 @@ void ThreadTeam::lead_as_progress() noexcept {
   const std::uint64_t polls = polls_.load();
   while (polls_.load() == polls && !stopping_.load() && take_lead(SourceSet::Leader::progress)) {
     const std::uint64_t seen = requests_.load();
-    TimePoint at{};
-    const bool busy = poll_once(at, true);
+    const bool busy = poll_once();
     progress_polls_.fetch_add(1, std::memory_order_relaxed);
     const bool sits = !busy && prepare_to_sit_as_progress(seen);
     sources_.stop_leading();
