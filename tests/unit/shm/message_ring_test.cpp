@@ -51,6 +51,20 @@ TEST_F(MessageRing, GivesMessagesInOrderAndWhole) {
   EXPECT_FALSE(reader.has_bytes());
 }
 
+TEST_F(MessageRing, AShortMessageTakesOneCacheLine) {
+  constexpr std::size_t kLine = 64;
+  wire::Bytes got;
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kLine - wire::kFrameHeaderSize}) {
+    const std::uint64_t before = words.written.value.load();
+    EXPECT_TRUE(writer.send(message_of(size, 5)));
+    EXPECT_EQ(words.written.value.load(), before + kLine) << size;
+    ASSERT_TRUE(*reader.next(got));
+    EXPECT_FALSE(reader.has_bytes());
+    reader.release();
+    EXPECT_EQ(words.read.value.load(), before + kLine);
+  }
+}
+
 TEST_F(MessageRing, MessagesLargerThanTheRingPassThroughItInPieces) {
   constexpr std::size_t kSize = (std::size_t{5} << 20) + 17;
   EXPECT_TRUE(writer.send(message_of(kSize, 3)));

@@ -15,6 +15,12 @@ namespace {
 constexpr std::size_t kMask = kRingBytes - 1;
 constexpr std::size_t kLineBytes = 64;  // of a cache
 
+// The first position at `position` or behind it where a line begins. What the writer is given to fill ends at the end
+// of a line, so there is room up to here wherever there is room for the byte before.
+constexpr std::uint64_t line_behind(std::uint64_t position) noexcept {
+  return (position + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
 }  // namespace
 
 // What is free, looked up again only if what the reader said last is not `enough`: that word is in the reader's cache.
@@ -38,9 +44,13 @@ void MessageWriter::put(wire::ByteView bytes) noexcept {
   written_ += bytes.size();
 }
 
+void MessageWriter::end_message() noexcept {
+  written_ = line_behind(written_);
+}
+
 // Puts what fits of one message; true if that is all of it. Publishes nothing yet.
 bool MessageWriter::write_part(Pending& message) {
-  std::size_t free = room(message.header.size() + message.payload.size() - message.sent);
+  std::size_t free = room(message.size() - message.sent);
   if (message.sent < message.header.size()) {
     const std::size_t count = std::min(free, message.header.size() - message.sent);
     put(wire::ByteView(message.header).subspan(message.sent, count));
@@ -53,7 +63,11 @@ bool MessageWriter::write_part(Pending& message) {
     put(wire::ByteView(message.payload.data() + done, count));
     message.sent += count;
   }
-  return message.sent == message.header.size() + message.payload.size();
+  if (message.sent < message.size()) {
+    return false;
+  }
+  end_message();
+  return true;
 }
 
 // Under the lock. True if the ring has new bytes.
@@ -95,6 +109,7 @@ bool MessageWriter::send(wire::Bytes&& message) {
   if (queue_.empty() && room(size) >= size) {
     put(pending.header);
     put(message);
+    end_message();
     publish();
     return true;
   }
@@ -136,9 +151,8 @@ bool MessageReader::has_bytes() const noexcept {
 }
 
 Result<std::size_t> MessageReader::available() noexcept {
-  // The writer fills these lines before it counts them: fetched together with the count, they come when it does.
+  // The writer fills this line before it counts it: fetched together with the count, it comes when that does.
   __builtin_prefetch(ring_ + (read_ & kMask));
-  __builtin_prefetch(ring_ + ((read_ + kLineBytes) & kMask));
   const std::uint64_t count = words_.written.value.load(std::memory_order_acquire) - read_;
   if (count > kRingBytes) {
     return Failure(errc::malformed,
@@ -186,17 +200,19 @@ Result<bool> MessageReader::next(wire::Bytes& message) {
     return false;
   }
   in_payload_ = false;
+  read_ = line_behind(read_);
   order_after();
   message = std::exchange(payload_, {});
   return true;
 }
 
 bool MessageReader::release() noexcept {
-  if (released_ == read_) {
+  const std::uint64_t done = read_ / kLineBytes * kLineBytes;
+  if (released_ == done) {
     return false;
   }
-  released_ = read_;
-  words_.read.value.store(read_, std::memory_order_seq_cst);
+  released_ = done;
+  words_.read.value.store(done, std::memory_order_seq_cst);
   return words_.waiting.value.load(std::memory_order_seq_cst) != 0 &&
          words_.waiting.value.exchange(0, std::memory_order_seq_cst) != 0;
 }

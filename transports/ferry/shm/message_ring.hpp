@@ -1,8 +1,9 @@
 // MessageWriter and MessageReader: messages of any size as a stream of bytes through a ring in shared memory.
 //
-// Each message is a frame header (wire/frame.hpp, kind kMessage) and its payload; what does not fit waits in the
-// writer's queue and follows when the reader has made room. The writer takes any thread, the reader one at a time. What
-// the other side writes into the ring may be anything; nonsense is reported once as malformed.
+// Each message is a frame header (wire/frame.hpp, kind kMessage) and its payload, and begins a cache line: so a short
+// one lies in a single line, which the writer fills while the reader is done with the one before. What does not fit
+// waits in the writer's queue and follows when the reader has made room. The writer takes any thread, the reader one at
+// a time. What the other side writes into the ring may be anything; nonsense is reported once as malformed.
 #pragma once
 
 #include <cstddef>
@@ -39,10 +40,13 @@ class MessageWriter {
     wire::FrameHeaderBytes header;
     wire::Bytes payload;
     std::size_t sent = 0;  // bytes of header and payload
+
+    std::size_t size() const noexcept { return header.size() + payload.size(); }
   };
 
   std::size_t room(std::size_t enough) noexcept;
   void put(wire::ByteView bytes) noexcept;
+  void end_message() noexcept;
   bool write_part(Pending& message);
   bool write_queue();
   void publish() noexcept;
@@ -67,7 +71,7 @@ class MessageReader {
 
   // The next message that is complete; false: there is none yet. malformed: the channel has to end.
   Result<bool> next(wire::Bytes& message);
-  // Tells the writer how far this side has read; true if the writer waits for room and may have to be woken.
+  // Tells the writer which lines this side has done with; true if the writer waits for room and may have to be woken.
   bool release() noexcept;
 
  private:
