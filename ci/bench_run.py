@@ -7,6 +7,7 @@ of the rounds' ratios. The two processes of a pair keep to a core of their own, 
 """
 
 import argparse
+import atexit
 import json
 import os
 import pathlib
@@ -60,10 +61,12 @@ def raise_priority():
 
 
 def mount_tracing():
-    """System calls are counted by a tracepoint of the kernel."""
+    """System calls are counted by a tracepoint of the kernel. What is mounted here is unmounted at the end."""
     if os.path.exists(TRACING + "/events") or os.geteuid() != 0:
         return
-    subprocess.run(["mount", "-t", "tracefs", "nodev", TRACING], stderr=subprocess.DEVNULL, check=False)
+    done = subprocess.run(["mount", "-t", "tracefs", "nodev", TRACING], stderr=subprocess.DEVNULL, check=False)
+    if done.returncode == 0:
+        atexit.register(subprocess.run, ["umount", TRACING], stderr=subprocess.DEVNULL, check=False)
 
 
 def run_json(samples, command):
