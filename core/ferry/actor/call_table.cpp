@@ -93,7 +93,7 @@ void CallTable::fail_all(const Peer& peer, const Failure& why, std::uint64_t cha
   std::vector<CallId> ids;
   for (Shard& home : std::span(shards_.get(), kShards)) {
     const std::lock_guard lock(home.mutex);
-    for (const PendingCall& call : home.calls) {
+    for (const PendingCall& call : home.calls) {  // lint: allow(unordered) sorted below
       const std::uint64_t sent_under = call.call_sent_under.load(std::memory_order_acquire);
       if (call.call_peer == &peer && sent_under != 0 && sent_under <= channel) {
         ids.push_back(call.number_);
