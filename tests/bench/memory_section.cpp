@@ -1,8 +1,7 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <vector>
+
+#include <resident_memory.hpp>
 
 #include "counters.hpp"
 #include "local_actors.hpp"
@@ -12,13 +11,6 @@
 
 namespace ferry_bench {
 namespace {
-
-double resident_bytes() {
-  std::uint64_t total = 0;
-  std::uint64_t resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
 
 // Allocations of one run of a Batch of reserved size, all members of it in flight at once.
 ferry::Task<std::uint64_t> allocations_of_batch(ferry::BufferRef word, std::span<std::uint64_t> local) {
@@ -65,7 +57,7 @@ ferry::Task<int> measure_memory(ferry::Context context) {
   std::vector<std::uint64_t> words(kBuffers, 1);
   ferry::ProcMesh here = context.this_proc();
   {
-    const double before = resident_bytes();
+    const auto before = static_cast<double>(ferry::test::resident_bytes());
     std::vector<ferry::RDMABuffer> buffers;
     buffers.reserve(kBuffers);
     Clock::time_point begin = Clock::now();
@@ -73,14 +65,14 @@ ferry::Task<int> measure_memory(ferry::Context context) {
       buffers.push_back(context.register_memory(std::span(&word, 1)));
     }
     report("memory/register", nanoseconds_each(begin, kBuffers));
-    const double between = resident_bytes();
+    const auto between = static_cast<double>(ferry::test::resident_bytes());
     begin = Clock::now();
     for (std::size_t index = 0; index < kActors; ++index) {
       auto spawning = here.spawn<Callee>("");
       co_await spawning;
     }
     report("memory/spawn_actor", nanoseconds_each(begin, kActors));
-    const double after = resident_bytes();
+    const auto after = static_cast<double>(ferry::test::resident_bytes());
     report("memory/buffers_bytes", between - before);
     report("memory/actors_bytes", after - between);
     report("memory/bytes", after - before);

@@ -1,6 +1,8 @@
 #include <string>
 #include <vector>
 
+#include <resident_memory.hpp>
+
 #include "held_actor.hpp"
 #include "scenario.hpp"
 
@@ -129,29 +131,16 @@ Task<void> stream(ActorRef<Held> held, std::uint64_t count, std::size_t size) {
   }
 }
 
-// Pages that are this process's own now.
-std::size_t resident_bytes() {
-  std::size_t total = 0;
-  std::size_t resident = 0;
-  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%zu %zu", &total, &resident) != 2) {
-      resident = 0;
-    }
-    std::fclose(file);
-  }
-  return resident * 4'096;
-}
-
 Task<void> memory_is_bounded(Cluster& cluster) {
   const std::uint64_t count = cluster.traits().threads ? repetitions(6'000) : 100;
   constexpr std::size_t kSize = 64 * 1'024;
   auto spawned = spawn_on<Held>(cluster, 1, "held");
   const ActorRef<Held> held = co_await spawned;
-  const std::size_t before = resident_bytes();
+  const std::size_t before = test::resident_bytes();
   auto streaming = start(stream(held, count, kSize));
   std::size_t most = before;
   while (!streaming.is_done()) {
-    most = std::max(most, resident_bytes());
+    most = std::max(most, test::resident_bytes());
     co_await between_looks(cluster);
   }
   co_await streaming;

@@ -11,10 +11,6 @@
 #include <system_error>
 #include <vector>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +18,8 @@
 #include <gtest/gtest.h>
 
 #include <ferry/ferry.hpp>
+
+#include <denied_memory.hpp>
 
 #include "patterns.hpp"
 
@@ -85,22 +83,8 @@ class Resident final : public Actor {
       co_await memory.write_from(std::span(local));
     }
   }
-  // From now on the kernel lets no thread of this process read another's memory, as Yama's default does to siblings.
-  // False: there is no seccomp.
-  bool deny_memory_of_others() {
-    const auto refuse = [](int error) { return SECCOMP_RET_ERRNO | static_cast<unsigned>(error); };
-    sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 2, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, refuse(EPERM)),
-        BPF_STMT(BPF_RET | BPF_K, refuse(EACCES)),
-    };
-    sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
-  }
+  // See test::deny_memory_of_others().
+  bool deny_memory_of_others() { return test::deny_memory_of_others(); }
   // Reads all of it, and then sets the word to how many bytes were `value`.
   Task<void> count_bytes(BufferRef memory, std::uint64_t value, BufferRef word) {
     std::vector<std::byte> local(memory.size());

@@ -13,26 +13,10 @@
 #include <ferry/mesh/proc_mesh.hpp>
 #include <ferry/transport/local_transport.hpp>
 
+#include <collecting_log.hpp>
 #include <fake_transport.hpp>
 
 namespace ferry::test {
-
-// Keeps the lines for the test to look at.
-class CollectingLog final : public Log {
- public:
-  void write(LogLevel, std::string_view line) noexcept override {
-    const std::lock_guard lock(mutex_);
-    lines_.emplace_back(line);
-  }
-  std::vector<std::string> lines() const {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 // A host on which no process can be started.
 class NoProcessHost final : public ProcessHost {

@@ -1,27 +1,17 @@
 // What a node holds in memory: 100,000 registered buffers and 10,000 idle actors, measured by its own resident size.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <fstream>
 #include <vector>
 
 #include <core_node.hpp>
 #include <manual_executor.hpp>
+#include <resident_memory.hpp>
 
 namespace ferry {
 namespace {
 
 using Node = test::CoreNode<test::ManualExecutor>;
-
-std::size_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::size_t total = 0;
-  std::size_t resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
 
 class Idle final : public Actor {
  public:
@@ -41,15 +31,15 @@ TEST(Memory, OfManyBuffersAndIdleActorsStaysUnderItsBound) {
   Node node(actors<Idle>);
   std::vector<std::byte> memory(64);
   node.run(spawn_many(node.context(), 10));  // what is made once
-  const std::size_t before = resident_bytes();
+  const std::size_t before = test::resident_bytes();
   std::vector<RDMABuffer> buffers;
   buffers.reserve(100'000);
   for (int index = 0; index < 100'000; ++index) {
     buffers.push_back(node.context().register_memory(std::span(memory)));
   }
-  const std::size_t with_buffers = resident_bytes();
+  const std::size_t with_buffers = test::resident_bytes();
   node.run(spawn_many(node.context(), 10'000));
-  const std::size_t after = resident_bytes();
+  const std::size_t after = test::resident_bytes();
   RecordProperty("buffer_bytes", std::to_string((with_buffers - before) / 100'000));
   RecordProperty("actor_bytes", std::to_string((after - with_buffers) / 10'000));
   std::printf("%zu bytes a buffer, %zu bytes an idle actor\n", (with_buffers - before) / 100'000,

@@ -1,13 +1,9 @@
 #include "child_process.hpp"
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-
-#include <cstddef>
 #include <iostream>
 #include <sstream>
+
+#include <denied_memory.hpp>
 
 #include "test_node.hpp"
 
@@ -21,22 +17,6 @@ RemoteRegion from_hex(const std::string& text) {
   }
   wire::Reader reader({bytes.data(), bytes.size()});
   return decode_region(reader).value();
-}
-
-// As Yama or a container's profile does: no memory file, no process_vm_readv. For all threads, for good.
-bool deny_memory_of_others() {
-  const auto refuse = [](int error) { return SECCOMP_RET_ERRNO | static_cast<unsigned>(error); };
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 2, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 2, 0),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-      BPF_STMT(BPF_RET | BPF_K, refuse(EPERM)),
-      BPF_STMT(BPF_RET | BPF_K, refuse(EACCES)),
-  };
-  sock_fprog program{static_cast<unsigned short>(std::size(code)), code};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
 }
 
 int number_of(errc code) {
@@ -86,7 +66,7 @@ class Child {
       words >> text >> number;
       go_on(from_hex(text), command == "write_on", static_cast<std::byte>(number));
     } else if (command == "deny") {
-      say(deny_memory_of_others() ? "denied" : "no seccomp");
+      say(test::deny_memory_of_others() ? "denied" : "no seccomp");
     } else if (command == "stats") {
       const ShmStats stats = node_.transport->stats();
       say(fmt::format("{} {}", stats.foreign_reads, stats.commands));

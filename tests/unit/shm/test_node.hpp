@@ -21,26 +21,14 @@
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
 
+#include <collecting_log.hpp>
+
 #include "test_call.hpp"
 #include "test_loop.hpp"
 
 namespace ferry::shm::testing {
 
-class CollectingLog final : public Log {
- public:
-  void write(LogLevel, std::string_view line) noexcept override {
-    const std::lock_guard lock(mutex_);
-    lines_.emplace_back(line);
-  }
-  std::vector<std::string> lines() const {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
+using test::CollectingLog;
 
 inline JobSecret test_secret() {
   JobSecret secret{};

@@ -19,6 +19,8 @@
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
 
+#include <collecting_log.hpp>
+
 #include "test_loop.hpp"
 
 namespace ferry::tcp::test {
@@ -39,22 +41,6 @@ inline bool eventually(const std::function<bool()>& condition, std::chrono::nano
   }
   return true;
 }
-
-class RecordingLog final : public Log {
- public:
-  void write(LogLevel, std::string_view line) noexcept override {
-    const std::lock_guard lock(mutex_);
-    lines_.emplace_back(line);
-  }
-  std::vector<std::string> lines() const {
-    const std::lock_guard lock(mutex_);
-    return lines_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 // Everything that arrives at a node; answers every request that begins with 'e' by itself.
 class RecordingSink final : public MessageSink, public PeerEvents {
@@ -169,7 +155,7 @@ class TestNode {
     return core.peers().find_or_add(Contact{other.core.self(), {Address{TransportId::tcp, std::string(address)}}});
   }
 
-  RecordingLog log;
+  ferry::test::CollectingLog log;
   RecordingSink sink;
   NodeCore core;
   TcpTransport* tcp = nullptr;
