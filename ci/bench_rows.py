@@ -75,6 +75,8 @@ def all_rows():
                         peer=f"local_call/{depth}/caf", against="peer",
                         goal=("rate", 0.7, ">= 0.7 x CAF's rate") if depth == "64" else None))
         rows.append(Row("calls", f"  ran on another thread, depth {depth}", f"local_call/{depth}/crossed", "share"))
+    rows.append(Row("calls", "send in one process, four to one (peer: CAF)", "fan_in/ferry", peer="fan_in/caf",
+                    against="peer"))
     for kind in ["call/shm", "call/tcp", "local_call/1"]:
         rows.append(Row("calls", f"  system calls, {kind}, all threads", f"{kind}/syscalls", "calls"))
         rows.append(Row("calls", f"  allocations, {kind}, caller", f"{kind}/allocations", "each"))

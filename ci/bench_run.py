@@ -156,6 +156,7 @@ def steps_of(sections, has_ucx, has_caf):
         if has_caf:
             program("calls", [caf, "1", "5000"])
             program("calls", [caf, "64", "30000"])
+            program("calls", [caf, "fan-in", "10000"])
     if "memory" in sections:
         program("memory", [ferry, "memory-tcp"])
     return steps

@@ -1,11 +1,13 @@
 // caf_bench DEPTH CALLS: one actor calls another of the same process by CAF 0.17, DEPTH calls at once, as
-// ferry_bench's Caller does. Prints a line of JSON: nanoseconds per call, the median of five runs in one process.
+// ferry_bench's Caller does. caf_bench fan-in MESSAGES: four actors send so many each to one, whose mailbox has no
+// bound. Prints a line of JSON: nanoseconds per call or message, the median of five runs in one process.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <future>
+#include <string_view>
 #include <vector>
 
 #include <caf/all.hpp>
@@ -50,32 +52,87 @@ caf::behavior caller(caf::stateful_actor<CallerState>* self, const caf::actor& t
   }};
 }
 
+constexpr std::uint64_t kSources = 4;
+constexpr int kRepeats = 5;
+
+struct DrainState {
+  std::uint64_t left = 0;
+};
+
+caf::behavior drain(caf::stateful_actor<DrainState>* self, std::uint64_t expected, std::promise<void>* done) {
+  self->state.left = expected;
+  return {[=](std::uint64_t) {
+    if (--self->state.left == 0) {
+      done->set_value();
+    }
+  }};
+}
+
+caf::behavior source(caf::event_based_actor* self, const caf::actor& to, std::uint64_t count) {
+  return {[=](std::uint64_t) {
+    for (std::uint64_t index = 0; index < count; ++index) {
+      self->send(to, index);
+    }
+  }};
+}
+
+// Nanoseconds per message.
+double fan_in(caf::actor_system& system, std::uint64_t count) {
+  std::promise<void> done;
+  const caf::actor to = system.spawn(drain, kSources * count, &done);
+  std::vector<caf::actor> from;
+  for (std::uint64_t index = 0; index < kSources; ++index) {
+    from.push_back(system.spawn(source, to, count));
+  }
+  const Clock::time_point begin = Clock::now();
+  for (const caf::actor& one : from) {
+    caf::anon_send(one, std::uint64_t{1});
+  }
+  done.get_future().wait();
+  const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
+  for (const caf::actor& one : from) {
+    caf::anon_send_exit(one, caf::exit_reason::user_shutdown);
+  }
+  caf::anon_send_exit(to, caf::exit_reason::user_shutdown);
+  return took.count() / static_cast<double>(kSources * count);
+}
+
+// Nanoseconds per call.
+double calls_at_depth(caf::actor_system& system, const caf::actor& to, std::uint64_t depth, std::uint64_t calls) {
+  std::promise<Clock::duration> done;
+  auto took = done.get_future();
+  const caf::actor from = system.spawn(caller, to, depth, calls, &done);
+  caf::anon_send(from, std::uint64_t{1});
+  const double each = std::chrono::duration<double, std::nano>(took.get()).count() / static_cast<double>(calls);
+  caf::anon_send_exit(from, caf::exit_reason::user_shutdown);
+  return each;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: caf_bench DEPTH CALLS\n");
+    std::fprintf(stderr, "usage: caf_bench DEPTH CALLS\n       caf_bench fan-in MESSAGES\n");
     return 2;
   }
+  const bool is_fan_in = std::string_view(argv[1]) == "fan-in";
   const std::uint64_t depth = std::strtoull(argv[1], nullptr, 10);
-  const std::uint64_t calls = std::strtoull(argv[2], nullptr, 10);
+  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
   caf::actor_system_config config;
   config.set("scheduler.max-threads", std::min<std::size_t>(4, std::max(1U, std::thread::hardware_concurrency())));
   caf::actor_system system(config);
   const caf::actor to = system.spawn(callee);
-  constexpr int kRepeats = 5;
   std::vector<double> each;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    std::promise<Clock::duration> done;
-    auto took = done.get_future();
-    const caf::actor from = system.spawn(caller, to, depth, calls, &done);
-    caf::anon_send(from, std::uint64_t{1});
-    each.push_back(std::chrono::duration<double, std::nano>(took.get()).count() / static_cast<double>(calls));
-    caf::anon_send_exit(from, caf::exit_reason::user_shutdown);
+    each.push_back(is_fan_in ? fan_in(system, count) : calls_at_depth(system, to, depth, count));
   }
   caf::anon_send_exit(to, caf::exit_reason::user_shutdown);
   std::nth_element(each.begin(), each.begin() + kRepeats / 2, each.end());
-  std::printf("{\"name\": \"local_call/%llu/caf\", \"value\": %.1f}\n", static_cast<unsigned long long>(depth),
-              each[kRepeats / 2]);
+  if (is_fan_in) {
+    std::printf("{\"name\": \"fan_in/caf\", \"value\": %.1f}\n", each[kRepeats / 2]);
+  } else {
+    std::printf("{\"name\": \"local_call/%llu/caf\", \"value\": %.1f}\n", static_cast<unsigned long long>(depth),
+                each[kRepeats / 2]);
+  }
   return 0;
 }

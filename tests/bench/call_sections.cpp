@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <string>
 #include <vector>
 
 #include <ferry/system/system_executor.hpp>
@@ -10,6 +11,39 @@
 #include "sections.hpp"
 
 namespace ferry_bench {
+
+namespace {
+
+ferry::Task<void> send_often(ferry::ActorRef<Source> source, ferry::ActorRef<Drain> drain, std::uint64_t count) {
+  co_await source.call<&Source::send_often>(drain, count);
+}
+
+// Four actors send to one.
+ferry::Task<void> measure_fan_in(ferry::ProcMesh here) {
+  constexpr std::uint64_t kSources = 4;
+  constexpr std::uint64_t kEach = 10'000;
+  auto drains = co_await here.spawn<Drain>("drain");
+  std::vector<ferry::ActorRef<Source>> sources;
+  for (std::uint64_t index = 0; index < kSources; ++index) {
+    auto spawned = co_await here.spawn<Source>("source " + std::to_string(index));
+    sources.push_back(spawned.only());
+  }
+  Series each;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    const Clock::time_point begin = Clock::now();
+    std::vector<ferry::Running<void>> sending;
+    for (const ferry::ActorRef<Source>& source : sources) {
+      sending.push_back(ferry::start(send_often(source, drains.only(), kEach)));
+    }
+    for (ferry::Running<void>& running : sending) {
+      co_await running;
+    }
+    each.add(nanoseconds_each(begin, static_cast<double>(kSources * kEach)));
+  }
+  report("fan_in/ferry", each.median());
+}
+
+}  // namespace
 
 // The round trip of the transport: over shared memory two 8-byte writes into polled memory, over tcp an 8-byte read.
 ferry::Task<int> measure_remote_calls(ferry::Context context) {
@@ -63,6 +97,8 @@ ferry::Task<int> measure_local_calls(ferry::Context context) {
     const std::uint64_t crossed = co_await callees.only().call<&Callee::crossed>();
     report(name + "/crossed", static_cast<double>(crossed - crossed_before) / static_cast<double>(count));
   }
+  auto fanning = measure_fan_in(here);
+  co_await fanning;
   co_return 0;
 }
 

@@ -35,7 +35,7 @@ constexpr std::array<Section, 9> kSections{{
 int run_section(const Section& section) {
   ferry::NodeOptions options;
   options.transports = section.transport;
-  return ferry::run(options, ferry::actors<Partner, Caller, Callee>,
+  return ferry::run(options, ferry::actors<Partner, Caller, Callee, Source, Drain>,
                     [&section](ferry::Context& context) -> ferry::Task<int> { return section.measure(context); });
 }
 

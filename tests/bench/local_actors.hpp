@@ -1,4 +1,4 @@
-// Two actors of one process: one calls the other, so many calls at once.
+// Actors of one process: one calls another, so many calls at once; several send to one, as fast as its mailbox takes.
 #pragma once
 
 #include <unistd.h>
@@ -64,6 +64,30 @@ class Caller : public ferry::Actor {
       co_await callee.call<&Callee::answer>(Callee::this_thread());
     }
   }
+};
+
+class Drain : public ferry::Actor {
+ public:
+  explicit Drain(ferry::ActorContext&) {}
+  void take(std::uint64_t) { ++taken_; }
+  std::uint64_t taken() { return taken_; }
+  static constexpr auto endpoints = ferry::endpoints<&Drain::take, &Drain::taken>;
+
+ private:
+  std::uint64_t taken_ = 0;
+};
+
+class Source : public ferry::Actor {
+ public:
+  explicit Source(ferry::ActorContext&) {}
+  // The answer to the call at the end comes behind all that was sent before.
+  ferry::Task<void> send_often(ferry::ActorRef<Drain> drain, std::uint64_t count) {
+    for (std::uint64_t index = 0; index < count; ++index) {
+      co_await drain.send<&Drain::take>(index);
+    }
+    static_cast<void>(co_await drain.call<&Drain::taken>());
+  }
+  static constexpr auto endpoints = ferry::endpoints<&Source::send_often>;
 };
 
 }  // namespace ferry_bench
