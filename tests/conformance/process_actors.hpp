@@ -66,15 +66,17 @@ class Resident final : public Actor {
   void clear() { std::ranges::fill(memory_, std::byte{0}); }
   std::uint64_t first_word() const { return *reinterpret_cast<const std::uint64_t*>(memory_.data()); }
 
-  // Never ends by itself: reads and writes there again and again.
+  // Never ends by itself: reads and writes there again and again. The owner is notified that it has begun.
   Task<void> hammer(BufferRef memory) {
     std::vector<std::byte> local(memory.size());
+    const BufferRef start = memory.subrange(0, 8);
+    co_await start.write_from(std::span(local).first(8), {.notify = 1});
     for (;;) {
       co_await memory.read_into(std::span(local));
       co_await memory.write_from(std::span<const std::byte>(local));
     }
   }
-  // The same, writing only; the owner is notified that it has begun.
+  // The same, writing only.
   Task<void> overwrite(BufferRef memory) {
     const std::vector<std::byte> local(memory.size());
     const BufferRef start = memory.subrange(0, 8);

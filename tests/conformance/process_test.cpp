@@ -116,12 +116,15 @@ Task<void> killed_users(Context context) {
     const Residents residents = co_await starting;
     vector<std::byte> memory(std::size_t{2} << 20);
     RDMABuffer buffer = context.register_memory(std::span(memory));
+    NotificationStream arrived = buffer.notifications();
     std::vector<Running<Failure>> hammering;
     for (const ActorRef<Resident>& actor : residents.actors) {
       hammering.push_back(start(failure_of(actor.call<&Resident::hammer>(buffer.ref()))));
     }
-    auto pause = sleep_for(std::chrono::milliseconds(20));  // so that some are in the middle; none must be
-    co_await pause;
+    for (std::size_t begun = 0; begun < hammering.size(); ++begun) {
+      auto next = arrived.next();
+      co_await next;
+    }
     for (const std::int64_t pid : residents.pids) {
       ::kill(static_cast<pid_t>(pid), SIGKILL);
     }

@@ -43,6 +43,9 @@ Failure Failure::with_effect(Effect effect) const {
 }
 
 std::string Failure::to_text() const {
+  if (info_ == nullptr) {
+    return "no failure";
+  }
   std::string text = info_->operation;
   if (info_->has_range) {
     text += fmt::format("{}offset {}, length {} of {} bytes", text.empty() ? "" : " of ", info_->offset, info_->length,

@@ -22,7 +22,8 @@ enum class Effect : std::uint8_t {
 
 class [[nodiscard]] Failure {
  public:
-  // No failure: false as a bool; nothing else may be asked of it. What a slot for a failure holds until there is one.
+  // No failure: false as a bool; nothing else but to_text() may be asked of it. What a slot for a failure holds until
+  // there is one.
   Failure() noexcept = default;
 
   // detail: one sentence that names what was attempted, on what, with which numbers, and the remedy if there is one.
@@ -45,6 +46,7 @@ class [[nodiscard]] Failure {
   std::uint64_t length() const noexcept { return info_->length; }  // bytes asked for
   std::uint64_t size() const noexcept { return info_->size; }      // bytes that the reference or frame holds
 
+  // None: "no failure".
   // "read_into of [offset 96, length 16) of 100 bytes from worker/2: invalid_range: …"
   std::string to_text() const;
 

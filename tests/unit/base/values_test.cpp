@@ -75,6 +75,7 @@ TEST(Failure, IsACopyThatLaterChangesLeaveAlone) {
   EXPECT_EQ(second.effect(), Effect::unknown);
   EXPECT_EQ(second.detail(), "gone");
   EXPECT_FALSE(Failure());
+  EXPECT_EQ(Failure().to_text(), "no failure");
   EXPECT_TRUE(first);
 }
 
