@@ -46,6 +46,13 @@ Task<std::uint64_t> read_add_write(Node& node, std::string text) {
   co_return co_await work;
 }
 
+class Nothing : public Actor {
+ public:
+  explicit Nothing(ActorContext&) {}
+  void nothing() {}
+  static constexpr auto endpoints = ferry::endpoints<&Nothing::nothing>;
+};
+
 class OverTransport : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Over, OverTransport, ::testing::Values("shm", "tcp"),
                          [](const auto& tested) { return std::string(tested.param); });
@@ -201,6 +208,14 @@ TEST(Node, TellsWhichTransportIsUsedAndWhy) {
   const std::string text = ref.peer()->explain();
   EXPECT_NE(text.find("shm: "), std::string::npos) << text;
   EXPECT_NE(text.find("tcp: used, "), std::string::npos) << text;
+}
+
+TEST(BlockOn, AnEmptyReferenceIsRefused) {
+  const std::string call = text_of([] { ferry::block_on(ActorRef<Nothing>().call<&Nothing::nothing>()); });
+  EXPECT_EQ(call, "block_on: invalid_argument: the reference is empty (default-constructed)");
+  std::array<std::byte, 8> local{};
+  const std::string read = text_of([&] { ferry::block_on(BufferRef().read_into(std::span(local))); });
+  EXPECT_EQ(read, call);
 }
 
 // --- run()

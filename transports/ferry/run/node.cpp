@@ -1,8 +1,16 @@
 #include <ferry/run/node.hpp>
 
+#include <ferry/system/inherited_bootstrap.hpp>
+
 namespace ferry {
 
 Node::Node(const NodeOptions& options, std::vector<ActorClass> classes) {
+  if (system::has_bootstrap_waiting()) {
+    throw Error(Failure(errc::invalid_argument,
+                        "this process was spawned by another to serve it; call ferry::serve_if_child(ferry::actors<…>) "
+                        "(or ferry::run) in main before a Node is made")
+                    .during("node"));
+  }
   auto bootstrap = root_bootstrap(options);
   if (!bootstrap) {
     throw Error(bootstrap.error().during("node"));

@@ -1,8 +1,14 @@
 // Node: ferry inside a program that has a main of its own: libraries, other runtimes, MPI programs. A Context without
 // owning children's argv, signals or the process's end.
 //
-//   ferry::Node node({.transports = "auto"}, ferry::actors<Worker>);
-//   node.block_on(work(node.context()));
+//   int main() {
+//     ferry::serve_if_child(ferry::actors<Worker>);  // only for programs that call spawn_procs()
+//     ferry::Node node({.transports = "auto"}, ferry::actors<Worker>);
+//     node.block_on(work(node.context()));
+//   }
+//
+// A process that such a program spawns is the same program again, from main: what stands before serve_if_child() runs
+// in it too.
 //
 // A program with an event loop of its own gives the node its turns, and ferry starts no threads:
 //
@@ -16,12 +22,14 @@
 
 #include <ferry/base/block_on.hpp>
 #include <ferry/run/real_node.hpp>
+#include <ferry/run/run.hpp>
 
 namespace ferry {
 
 class Node {
  public:
-  // Throws Error: address_in_use, invalid_argument, resource_exhausted, …
+  // Throws Error: address_in_use, resource_exhausted, …; invalid_argument also in a process that was spawned to serve
+  // another and has not called run() or serve_if_child(), where each would spawn the next.
   template <class... T>
   explicit Node(const NodeOptions& options = {}, ActorList<T...> classes = {}) : Node(options, classes.classes()) {}
   Node(const NodeOptions& options, std::vector<ActorClass> classes);
@@ -53,6 +61,9 @@ requires requires(A& awaitable) {
   awaitable.peer();
 }
 auto block_on(A awaitable) {
+  if (awaitable.peer() == nullptr) {
+    throw Error(Failure(errc::invalid_argument, "the reference is empty (default-constructed)").during("block_on"));
+  }
   NodeCore& node = awaitable.peer()->node();
   return ferry::block_on(node.executor(), &node, detail::as_task(std::move(awaitable)));
 }

@@ -81,6 +81,16 @@ bool is_child() noexcept {
 
 namespace detail {
 
+void serve_if_child(const NodeOptions& options, std::vector<ActorClass> classes) {
+  auto inherited = system::inherited_bootstrap();
+  if (!inherited) {
+    throw Error(inherited.error().during("serve_if_child"));
+  }
+  if (inherited->has_value()) {
+    serve(options, **inherited, std::move(classes));
+  }
+}
+
 int run_program(const NodeOptions& options, std::vector<ActorClass> classes,
                 std::function<Task<int>(Context&)> program) {
   auto inherited = system::inherited_bootstrap();

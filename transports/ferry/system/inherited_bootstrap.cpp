@@ -60,7 +60,11 @@ void watch_parent(int death_pipe) {
 }  // namespace
 
 bool is_child() noexcept {
-  return started_by_a_host.load(std::memory_order_relaxed) || std::getenv(kBootstrapVariable) != nullptr;
+  return started_by_a_host.load(std::memory_order_relaxed) || has_bootstrap_waiting();
+}
+
+bool has_bootstrap_waiting() noexcept {
+  return std::getenv(kBootstrapVariable) != nullptr;
 }
 
 Result<std::optional<Bootstrap>> inherited_bootstrap() {

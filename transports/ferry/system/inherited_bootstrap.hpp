@@ -22,6 +22,9 @@ inline constexpr int kBootstrapSeals = F_SEAL_SEAL | F_SEAL_WRITE | F_SEAL_SHRIN
 // True in a process that was started by an OsProcessHost.
 bool is_child() noexcept;
 
+// True until the Bootstrap has been read.
+bool has_bootstrap_waiting() noexcept;
+
 // Reads the Bootstrap once: closes the file, removes the variable, and from then on ends this process (SIGKILL) when
 // the parent's end of the death pipe closes. nullopt in a process that nobody of the job has started, and in a second
 // call. malformed: the variable or its descriptors are not ours, which are then left alone.
