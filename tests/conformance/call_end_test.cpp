@@ -198,6 +198,20 @@ TEST_P(CallEnd, DeadlineOfACallIsInheritedByTheCallsThatItsEndpointMakes) {
   play(deadline_is_inherited, with_held(3));
 }
 
+// The endpoint's own wait ends at the caller's deadline too: which of the two is noticed first must not matter.
+Task<void> cut_with_its_call(Cluster& cluster) {
+  auto spawned = spawn_held(cluster, 1, "held");
+  const HeldActor held = co_await spawned;
+  for (std::uint64_t value = 0; value < 40; ++value) {
+    const Limits limit{std::chrono::milliseconds(2), {}};
+    const Failure cut = co_await failure_of(held.actor.call<&Held::hold>(value).with(limit));
+    EXPECT_TRUE(cut && cut.code() == errc::timed_out) << cut.to_text();
+  }
+}
+TEST_P(CallEnd, EndpointThatIsCutByTheCallersDeadlineIsTimedOutForTheCaller) {
+  play(cut_with_its_call, with_held());
+}
+
 Task<void> stop_actor(Context context, ActorId id) {
   auto stopped = context.stack().actors().stop(id, Failure(errc::actor_stopped, "the scenario stopped it"));
   co_await stopped;

@@ -163,6 +163,12 @@ void MessageAwaiter::finish() noexcept {
   } else if (header->code != 0) {
     failure_ =
         Failure(static_cast<errc>(header->code), std::string(wire::as_text(value()))).with_effect(header->effect);
+    // The endpoint has the same deadline: cut short by it, it may tell so before this end's own timer runs.
+    if (failure_.code() == errc::endpoint_failed && deadline() != kNever && node()->executor().now() >= deadline()) {
+      failure_ =
+          Failure(errc::timed_out, "no reply came within the limit, which the endpoint has too: " + failure_.detail())
+              .with_effect(header->effect);
+    }
     if (failure_.code() == errc::actor_stopped || failure_.code() == errc::no_such_actor) {
       runtime_->forget_window(*target_.peer, target_.actor);
     }

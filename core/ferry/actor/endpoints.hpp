@@ -4,8 +4,9 @@
 //
 // An endpoint takes values (anything wire/codec.hpp encodes) and returns a value, void, or a Task of either. A
 // parameter of type StopToken is not sent: it stops when the caller cancels or the actor stops, and what the endpoint
-// awaits stops with it; an endpoint without one goes on. `concurrent` endpoints may start while another one awaits;
-// they interleave at awaits only.
+// awaits stops with it; an endpoint without one goes on. Either has the deadline of its call: when that is over, its
+// next await ends with timed_out. `concurrent` endpoints may start while another one awaits; they interleave at awaits
+// only.
 #pragma once
 
 #include <cstddef>

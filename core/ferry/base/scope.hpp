@@ -18,7 +18,8 @@ namespace ferry {
 // Limits of one operation, call or task: `.with({.timeout = 2s, .stop = token})`. Both are optional, and add to what
 // the enclosing tasks set: the earlier deadline wins and either stop token stops.
 struct Limits {
-  std::optional<Duration> timeout{};  // absolute, from the await; at least zero
+  std::optional<Duration>
+      timeout{};  // absolute, from the await; below zero is zero: it ends timed_out unless it ends at once
   StopTokenView stop{};
 };
 static_assert(std::is_trivially_copyable_v<Limits>);
