@@ -51,9 +51,11 @@ TEST(ControlPacket, OthersCarryTheirNumbers) {
   packet.kind = PacketKind::welcome;
   packet.channel = 0x123456789abcdef0;
   packet.place = 4095;
+  packet.name = "root/server=0";
   const ControlPacket welcome = there_and_back(packet);
   EXPECT_EQ(welcome.channel, 0x123456789abcdef0U);
   EXPECT_EQ(welcome.place, 4095U);
+  EXPECT_EQ(welcome.name, "root/server=0");
   packet.kind = PacketKind::map;
   packet.segment = 9;
   packet.writable = true;

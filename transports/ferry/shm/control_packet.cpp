@@ -14,19 +14,28 @@ constexpr std::size_t kLongestText = 2000;  // bytes
 
 enum Field : std::uint16_t { kIds = 1, kNonce = 2, kProof = 3, kRefusal = 4 };
 
-// u8 code, u16 length, text
+// u16 length, text
+void write_text(wire::Writer& writer, std::string_view text) {
+  const std::string_view cut = text.substr(0, kLongestText);
+  writer.u16(static_cast<std::uint16_t>(cut.size()));
+  writer.raw(wire::as_bytes(cut));
+}
+
+std::string read_text(wire::Reader& reader) {
+  const std::size_t length = reader.u16();
+  return std::string(wire::as_text(reader.raw(length)));
+}
+
+// u8 code, text
 void write_failure(wire::Writer& writer, const Failure& failure) {
-  const std::size_t length = std::min(failure.detail().size(), kLongestText);
   writer.u8(static_cast<std::uint8_t>(failure.code()));
-  writer.u16(static_cast<std::uint16_t>(length));
-  writer.raw(wire::as_bytes(std::string_view(failure.detail()).substr(0, length)));
+  write_text(writer, failure.detail());
 }
 
 // To an argument: a Result<Failure> could not tell one from the other.
 Result<void> read_failure(wire::Reader& reader, std::optional<Failure>& failure) {
   const std::uint8_t code = reader.u8();
-  const std::size_t length = reader.u16();
-  std::string text(wire::as_text(reader.raw(length)));
+  std::string text = read_text(reader);
   if (code == 0 || code > kErrcLast) {
     return Failure(errc::malformed, fmt::format("error code {} is unknown", code));
   }
@@ -125,6 +134,7 @@ wire::Bytes encode_packet(const ControlPacket& packet) {
     case PacketKind::welcome:
       writer.u64(packet.channel);
       writer.u32(packet.place);
+      write_text(writer, packet.name);
       break;
     case PacketKind::map:
       writer.u32(packet.segment);
@@ -163,6 +173,7 @@ Result<ControlPacket> decode_packet(wire::ByteView bytes) {
     case PacketKind::welcome:
       packet.channel = reader.u64();
       packet.place = reader.u32();
+      packet.name = read_text(reader);
       break;
     case PacketKind::map:
       packet.segment = reader.u32();

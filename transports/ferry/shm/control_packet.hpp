@@ -6,7 +6,7 @@
 //                                     <-   greeting {ids, nonce, proof}  or  greeting {refusal}
 //   join {proof} + board, channel
 //         memory, doorbell            ->
-//                                     <-   welcome {channel, place} + board, doorbell  or  close
+//                                     <-   welcome {channel, place, name} + board, doorbell  or  close
 //   map {segment, writable}           ->
 //                                     <-   segment {segment, writable, size | code, text} + its descriptor
 //                                     <-   retire {segment}: unmap it
@@ -51,6 +51,7 @@ struct ControlPacket {
   Proof proof{};
   std::uint64_t channel = 0;  // its number, at this owner
   std::uint32_t place = 0;    // index of the admission word
+  std::string name{};         // of the owner, for people
   std::uint32_t segment = 0;
   bool writable = false;
   std::uint64_t size = 0;        // bytes of the segment; 0: refused

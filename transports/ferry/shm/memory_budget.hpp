@@ -19,7 +19,7 @@ struct MemoryRoom {
 
 class MemoryBudget {
  public:
-  // Kept free for what the kernel and others charge meanwhile (contract decision 5).
+  // Kept free for what the kernel and others charge meanwhile.
   static constexpr std::uint64_t kMargin = std::uint64_t{16} << 20;
 
   // root: put before every path that is read; for tests.

@@ -185,6 +185,9 @@ Result<void> ShmChannel::take_welcome(Packet& packet) {
   }
   shared_ = std::make_unique<Shared>(node_, connection_, *process_, std::move(channel_memory_), std::move(*board),
                                      std::move(*doorbell), welcome->channel, welcome->place);
+  if (Peer* const peer = node_.core.peers().find(meeting_.owner)) {
+    peer->set_name(std::move(welcome->name));
+  }
   state_ = State::open;
   alarm_.set(shared_->liveness.tick());
   was_open_.store(true, std::memory_order_release);

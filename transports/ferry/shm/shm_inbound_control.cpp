@@ -124,6 +124,7 @@ Result<void> ShmInbound::take_join(Packet& packet) {
   welcome.kind = PacketKind::welcome;
   welcome.channel = admission->channel;
   welcome.place = admission->place;
+  welcome.name = node_.core.name();
   std::vector<FileDescriptor> descriptors;
   descriptors.push_back(std::move(*own_board));
   descriptors.push_back(std::move(*own_doorbell));
