@@ -191,9 +191,14 @@ std::unique_ptr<Actor> construct_named(ActorContext& context, [[maybe_unused]] s
 
 inline constexpr std::size_t kMaxConstructorArguments = 8;
 
+template <class T>
+concept NamesArguments = requires {
+  typename T::arguments;
+};
+
 template <class T, std::size_t Count = 0>
 std::unique_ptr<Actor> construct(ActorContext& context, std::span<const wire::ByteView> received) {
-  if constexpr (requires { typename T::arguments; }) {
+  if constexpr (NamesArguments<T>) {
     return [&]<class... P>(arguments<P...> named) {
       return construct_named<T>(context, received, named, std::index_sequence_for<P...>{});
     }(typename T::arguments{});
@@ -210,17 +215,46 @@ std::unique_ptr<Actor> construct(ActorContext& context, std::span<const wire::By
   }
 }
 
+template <class T>
+inline constexpr bool kHasEndpoints = requires {
+  T::endpoints;
+};
+
+template <class T, std::size_t... Count>
+constexpr bool takes_context(std::index_sequence<Count...>) {
+  return (constructible_from_received<T>(std::make_index_sequence<Count>{}) || ...);
+}
+template <class T>
+inline constexpr bool kTakesContext = NamesArguments<T> ||
+                                      takes_context<T>(std::make_index_sequence<kMaxConstructorArguments + 1>{});
+
 }  // namespace detail
 
 template <std::derived_from<Actor> T>
 ActorClass actor_class() {
+  static_assert(detail::kHasEndpoints<T>,
+                "an actor class says what can be called, behind the functions: "
+                "static constexpr auto endpoints = ferry::endpoints<&T::function, …>;");
   return ActorClass{wire::class_name<T>(), actor_fingerprint<T>(), detail::kEndpointInfos<T>, &detail::construct<T>};
 }
+
+namespace detail {
+
+template <class T>
+ActorClass listed_class() {
+  static_assert(
+      kTakesContext<T>,
+      "an actor's constructor takes an ActorContext& and then at most 8 arguments; where several take as many, "
+      "name the parameters of one: using arguments = ferry::arguments<…>;");
+  return actor_class<T>();
+}
+
+}  // namespace detail
 
 // The classes of a program; a value, cheap to copy.
 template <class... T>
 struct ActorList {
-  std::vector<ActorClass> classes() const { return {actor_class<T>()...}; }
+  std::vector<ActorClass> classes() const { return {detail::listed_class<T>()...}; }
 };
 
 template <class... T>

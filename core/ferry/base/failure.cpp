@@ -56,8 +56,9 @@ std::string Failure::to_text() const {
   }
   text += fmt::format("{}{}", text.empty() ? "" : ": ", to_string(info_->code));
   text += fmt::format(": {}", info_->detail.empty() ? make_error_code(info_->code).message() : info_->detail);
-  if (info_->effect == Effect::unknown) {
-    text += " (it may have taken effect)";
+  if (constexpr std::string_view kNote = " (it may have taken effect)";
+      info_->effect == Effect::unknown && !text.ends_with(kNote)) {
+    text += kNote;
   }
   return text;
 }

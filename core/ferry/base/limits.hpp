@@ -28,9 +28,9 @@ static_assert(kCreditMessages < kWindowMessages && kCreditBytes < kWindowBytes,
 inline constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 63;  // of an operation
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;     // posted, copied or pinned at once
 inline constexpr std::size_t kWindowPieces = 16;                     // of one channel, in flight
-inline constexpr std::size_t kSmallBytes = 4096;                     // "small" in mechanisms.md
-inline constexpr std::size_t kChunks = 65536;                        // in one chunk list
-inline constexpr std::size_t kNotifications = 4096;                  // untaken, per buffer
+inline constexpr std::size_t kSmallBytes = 4096;     // an operation up to here is small: it need not wait behind bulk
+inline constexpr std::size_t kChunks = 65536;        // in one chunk list
+inline constexpr std::size_t kNotifications = 4096;  // untaken, per buffer
 
 // Memory.
 inline constexpr std::size_t kRegions = std::size_t{1} << 20;  // registered at one time in a process

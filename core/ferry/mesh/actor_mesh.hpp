@@ -22,7 +22,8 @@ class ActorMesh {
 
   const Shape& shape() const noexcept { return shape_; }
   std::size_t size() const noexcept { return actors_.size(); }
-  const ActorRef<T>& operator[](std::size_t rank) const { return actors_.at(rank); }
+  // Throws Error (invalid_argument) where there is no such rank.
+  const ActorRef<T>& operator[](std::size_t rank) const { return actors_[check_rank(rank, size())]; }
   auto begin() const noexcept { return actors_.begin(); }
   auto end() const noexcept { return actors_.end(); }
 

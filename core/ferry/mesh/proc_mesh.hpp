@@ -43,7 +43,7 @@ class ProcMesh {
 
   const Shape& shape() const noexcept { return shape_; }
   std::size_t size() const noexcept { return peers_.size(); }
-  Peer& peer(std::size_t rank) const { return *peers_.at(rank); }
+  Peer& peer(std::size_t rank) const { return *peers_[check_rank(rank, peers_.size())]; }
 
   // Those with this index in the named dimension.
   ProcMesh slice(std::string_view dimension, std::size_t index) const;

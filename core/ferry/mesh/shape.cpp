@@ -51,6 +51,13 @@ void Shape::check() const {
   }
 }
 
+std::size_t check_rank(std::size_t rank, std::size_t ranks) {
+  if (rank >= ranks) {
+    throw Error(Failure(errc::invalid_argument, fmt::format("rank {} of a mesh of {}", rank, ranks)));
+  }
+  return rank;
+}
+
 std::string Shape::describe(std::size_t rank) const {
   std::string text;
   std::size_t stride = ranks();

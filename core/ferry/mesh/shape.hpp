@@ -34,6 +34,9 @@ class Dimension {
   std::size_t size_ = 1;
 };
 
+// The rank. Throws Error (invalid_argument) unless it is below `ranks`.
+std::size_t check_rank(std::size_t rank, std::size_t ranks);
+
 class Shape {
  public:
   static constexpr std::size_t kMaxDimensions = 8;

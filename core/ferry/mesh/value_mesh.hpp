@@ -16,9 +16,12 @@ class ValueMesh {
 
   const Shape& shape() const noexcept { return shape_; }
   std::size_t size() const noexcept { return values_.size(); }
-  // const R& and R&, except for bool, which std::vector keeps as bits.
-  typename std::vector<R>::const_reference operator[](std::size_t rank) const { return values_.at(rank); }
-  typename std::vector<R>::reference operator[](std::size_t rank) { return values_.at(rank); }
+  // const R& and R&, except for bool, which std::vector keeps as bits. Throw Error (invalid_argument) where there is no
+  // such rank.
+  typename std::vector<R>::const_reference operator[](std::size_t rank) const {
+    return values_[check_rank(rank, size())];
+  }
+  typename std::vector<R>::reference operator[](std::size_t rank) { return values_[check_rank(rank, size())]; }
   auto begin() const noexcept { return values_.begin(); }
   auto end() const noexcept { return values_.end(); }
 

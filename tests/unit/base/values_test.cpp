@@ -64,6 +64,9 @@ TEST(Failure, TellsWhatWasAttemptedOnWhatWithWhichNumbersAndWhy) {
             "read_into of offset 96, length 16 of 100 bytes at worker/2: invalid_range: the range does not fit");
   EXPECT_EQ(told.with_effect(Effect::unknown).to_text(),
             "invalid_range: the range does not fit (it may have taken effect)");
+  const Failure wrapped(errc::spawn_failed, "server=0: " + told.with_effect(Effect::unknown).to_text());
+  EXPECT_EQ(wrapped.with_effect(Effect::unknown).to_text(),
+            "spawn_failed: server=0: invalid_range: the range does not fit (it may have taken effect)");
 }
 
 TEST(Failure, IsACopyThatLaterChangesLeaveAlone) {

@@ -91,6 +91,12 @@ TEST(MeshError, NamesEveryFailedRankUpToEight) {
                "revoked: 1 of 1 ranks failed; the only one: revoked: x");
 }
 
+TEST(ValueMesh, ARankBeyondItIsRefusedWithBothNumbers) {
+  const ValueMesh<int> mesh(Shape(Dimension("gpus", 4)), {1, 2, 3, 4});
+  EXPECT_EQ(mesh[3], 4);
+  EXPECT_EQ(text_of([&] { static_cast<void>(mesh[9]); }), "invalid_argument: rank 9 of a mesh of 4");
+}
+
 TEST(ValueMesh, HoldsValuesOfAnyTypeBoolIncluded) {
   ValueMesh<bool> flags(Shape(Dimension("gpus", 3)), {true, false, true});
   EXPECT_TRUE(flags[0]);
@@ -98,7 +104,7 @@ TEST(ValueMesh, HoldsValuesOfAnyTypeBoolIncluded) {
   EXPECT_EQ(flags.size(), 3U);
   const ValueMesh<std::string> texts(Shape(), {"a"});
   EXPECT_EQ(texts[0], "a");
-  EXPECT_THROW(static_cast<void>(texts[1]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(texts[1]), Error);
 }
 
 }  // namespace

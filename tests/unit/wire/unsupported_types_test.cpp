@@ -2,30 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <string>
+#include <refused_program.hpp>
 
 namespace {
 
 using ::testing::HasSubstr;
 
-// What the compiler says about unsupported_types.cpp.
-std::string compiler_output() {
-  const std::string command = FERRY_COMPILE " " FERRY_ERROR_LIMIT " " FERRY_UNSUPPORTED_TYPES " 2>&1";
-  std::FILE* pipe = popen(command.c_str(), "r");
-  std::string output;
-  std::array<char, 4096> chunk;
-  for (std::size_t size = 1; size > 0;) {
-    size = std::fread(chunk.data(), 1, chunk.size(), pipe);
-    output.append(chunk.data(), size);
-  }
-  EXPECT_NE(pclose(pipe), 0) << "it compiled";
-  return output;
-}
-
 TEST(UnsupportedTypesTest, AreRefusedWithTheRemedy) {
-  const std::string output = compiler_output();
+  const std::string output = ferry::test::refusal();
   for (const char* text : {
            "does not send pointers: send the value, an index, or a BufferRef",
            "integers of at most 64 bits, float and double",
