@@ -1,8 +1,10 @@
 #include "dataset.hpp"
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -39,9 +41,22 @@ Row parse_row(const std::string& line, const std::string& place) {
 
 }  // namespace
 
+std::string default_data() {
+  const std::filesystem::path in_tree = "examples/parameter_server/digits.csv";
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const auto& place : {in_tree, program / "../../.." / in_tree, program / "../share/ferry/digits.csv"}) {
+    if (std::filesystem::is_regular_file(place, error)) {
+      return place.lexically_normal().string();
+    }
+  }
+  return in_tree.string();
+}
+
 Dataset Dataset::load(const std::string& path) {
   std::ifstream file(path);
-  if (!file) {
+  std::error_code error;
+  if (!file || std::filesystem::is_directory(path, error)) {
     throw std::runtime_error(fmt::format("{}: cannot be read; name the digits with --data", path));
   }
   Dataset data;

@@ -18,6 +18,10 @@ struct Row {
   std::uint8_t label;
 };
 
+// Where digits.csv is: in the source tree, below the working directory or beside the program's build directory, or
+// where it was installed with the program; the first of these that exists.
+std::string default_data();
+
 class Dataset {
  public:
   // Throws std::runtime_error naming file, line and what is wrong there.

@@ -4,15 +4,21 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <ferry/run/run.hpp>
+
+#include "../command_line/command_line.hpp"
+#include "dataset.hpp"
 #include "training.hpp"
 
 int main(int argc, char** argv) {
   parameter_server::Settings settings;
+  settings.data = parameter_server::default_data();
   CLI::App app("Trains softmax regression on handwritten digits; weights and gradients move one-sided.");
   app.add_option("--workers", settings.workers, "worker processes")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_option("--epochs", settings.epochs, "passes over the training rows")
@@ -23,7 +29,9 @@ int main(int argc, char** argv) {
   app.add_option("--transport", settings.transport, "auto, shm, tcp, verbs or sim")
       ->check(CLI::IsMember({"auto", "shm", "tcp", "verbs", "sim"}))
       ->capture_default_str();
-  app.add_option("--seed", settings.seed, "of the order of rows, and of everything under sim")->capture_default_str();
+  app.add_option("--seed", settings.seed, "of the order of rows, and of everything under sim")
+      ->check(command_line::refuse_sign)
+      ->capture_default_str();
   app.add_flag("--suppress-pushes", settings.suppress_pushes, "compute steps and throw them away: nothing is learnt");
   try {
     app.parse(argc, argv);
@@ -33,6 +41,14 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (!ferry::is_child()) {
+    try {
+      static_cast<void>(parameter_server::Dataset::load(settings.data));  // before any process is started for it
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "FAILED {}\n", error.what());
+      return 1;
+    }
+  }
   settings.progress_bar = isatty(STDOUT_FILENO) != 0;
-  return parameter_server::run(settings);
+  return command_line::finish("parameter_server", parameter_server::run(settings));
 }

@@ -11,6 +11,7 @@
 #include <ferry/sim/run.hpp>
 #include <ferry/transport/peer.hpp>
 
+#include "../command_line/command_line.hpp"
 #include "server.hpp"
 #include "worker.hpp"
 
@@ -102,8 +103,8 @@ ferry::Task<int> train(ferry::Context context, Settings settings) {
   const ferry::TimePoint start = clock.now();
   auto starting = start_cluster(context, settings);
   const Cluster cluster = co_await starting;
-  fmt::print("{} workers and a server, each a process of its own; weights and steps move one-sided over {}\n",
-             settings.workers, cluster.transport);
+  fmt::print("{} workers and a server, each a {} of its own; weights and steps move one-sided over {}\n",
+             settings.workers, cluster.transport == "sim" ? "simulated process" : "process", cluster.transport);
   fmt::print("{:>5}  {:>8}  {:>8}  {:>14}  {:>14}  {:>9}\n", "epoch", "loss", "accuracy", "one-sided B", "messages B",
              "GB/s");
 
@@ -158,10 +159,7 @@ int run(const Settings& settings) {
   const auto program = [&settings](ferry::Context& context) -> ferry::Task<int> { return train(context, settings); };
   const auto classes = ferry::actors<ParameterServer, Worker>;
   if (settings.transport == "sim") {
-    ferry::sim::WorldOptions world;
-    world.seed = settings.seed;
-    world.steps = 1'000'000'000;
-    const ferry::sim::Report report = ferry::sim::run(world, classes, program);
+    const ferry::sim::Report report = ferry::sim::run(command_line::world_of(settings.seed), classes, program);
     if (report.result.outcome != ferry::sim::Outcome::passed) {
       fmt::print(stderr, "FAILED {}\n", report.result.to_text());
       return 1;

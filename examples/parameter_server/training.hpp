@@ -9,7 +9,7 @@ namespace parameter_server {
 struct Settings {
   std::uint32_t workers = 4;
   std::uint32_t epochs = 10;
-  std::string data = "examples/parameter_server/digits.csv";
+  std::string data;  // the CSV file
   std::string transport = "auto";
   std::uint64_t seed = 1;
   bool suppress_pushes = false;

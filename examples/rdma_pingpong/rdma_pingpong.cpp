@@ -5,6 +5,7 @@
 #include <ferry/ferry.hpp>
 #include <ferry/sim/run.hpp>
 
+#include "../command_line/command_line.hpp"
 #include "responder.hpp"
 #include "session.hpp"
 #include "settings.hpp"
@@ -19,15 +20,12 @@ int main(int argc, char** argv) {
     return settings.server ? rdma_pingpong::serve(context) : rdma_pingpong::measure_all(context, settings);
   };
   if (settings.transport == "sim") {
-    ferry::sim::WorldOptions world;
-    world.seed = settings.seed;
-    world.steps = 1'000'000'000;
-    const ferry::sim::Report report = ferry::sim::run(world, classes, program);
+    const ferry::sim::Report report = ferry::sim::run(command_line::world_of(settings.seed), classes, program);
     if (report.result.outcome != ferry::sim::Outcome::passed) {
       fmt::print(stderr, "rdma_pingpong: {}\n", report.result.to_text());
       return 1;
     }
-    return report.status;
+    return command_line::finish("rdma_pingpong", report.status);
   }
   ferry::NodeOptions options;
   options.transports = settings.transport;
@@ -37,5 +35,5 @@ int main(int argc, char** argv) {
     options.port = settings.port;
     options.name = "server";
   }
-  return ferry::run(options, classes, program);
+  return command_line::finish("rdma_pingpong", ferry::run(options, classes, program));
 }

@@ -41,7 +41,8 @@ nlohmann::ordered_json object_of(const Measurement& measurement) {
 }  // namespace
 
 std::string table_head(const Settings& settings, const Measurement& first) {
-  return fmt::format("{} over {}, depth {}\n", to_string(settings.op), first.transport, settings.depth) +
+  return fmt::format("{} over {}, depth {}{}\n", to_string(settings.op), first.transport, settings.depth,
+                     first.transport == "sim" ? "; times are simulated" : "") +
          fmt::format(kColumns, "size", "operations", "min", "p50", "p99", "p99.9", "max", "mean", "rate", "bandwidth",
                      "group");
 }

@@ -8,6 +8,8 @@
 
 #include <ferry/tcp/endpoint.hpp>
 
+#include "../command_line/command_line.hpp"
+
 namespace rdma_pingpong {
 namespace {
 
@@ -46,16 +48,20 @@ void declare(CLI::App& app, Settings& settings, Words& words) {
       ->capture_default_str();
   app.add_option("--size", settings.size,
                  "bytes that an operation moves (64, 4KiB, 1MiB); of atomics, the array of words that they go through")
+      ->check(command_line::refuse_sign)
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   app.add_option("--depth", settings.depth, "operations under way at once")
+      ->check(command_line::refuse_sign)
       ->check(CLI::Range(std::uint64_t{1}, kMaxDepth))
       ->capture_default_str();
   app.add_option("--iterations", words.iterations,
                  "operations; by default 100000, or what moves 1 GiB if that is fewer")
+      ->check(command_line::refuse_sign)
       ->check(CLI::Range(std::uint64_t{1}, UINT64_MAX));
   app.add_option("--warmup", words.warmup,
-                 "operations before, which are not measured; by default a tenth, at most 1000");
+                 "operations before, which are not measured; by default a tenth, at most 1000")
+      ->check(command_line::refuse_sign);
   app.add_flag("--verify", settings.verify, "check contents and guard bytes after every operation, or timed group");
   app.add_flag("--json", settings.json, "print one JSON object");
   app.add_flag("--sweep", settings.sweep, "every power of two from 8 B to 256 MiB (calls: to 8 MiB)");
@@ -65,7 +71,9 @@ void declare(CLI::App& app, Settings& settings, Words& words) {
   app.add_option(
       "--secret-file", settings.secret_file,
       "the secret that --server and --connect share: 64 hexadecimal digits in a file that only you can read");
-  app.add_option("--seed", settings.seed, "decides what happens under sim")->capture_default_str();
+  app.add_option("--seed", settings.seed, "decides what happens under sim")
+      ->check(command_line::refuse_sign)
+      ->capture_default_str();
 }
 
 void check_size(const Settings& settings) {
@@ -79,9 +87,10 @@ void check_size(const Settings& settings) {
   }
   const std::uint64_t largest = settings.sweep && settings.op != Op::call ? kSweepTo : settings.size;
   if (largest > kMemory / settings.depth) {
-    throw CLI::ValidationError("--depth", fmt::format("{} operations of {} bytes at once need more than 4 GiB at each "
-                                                      "end; lower --depth or --size",
-                                                      settings.depth, largest));
+    throw CLI::ValidationError(settings.depth == 1 ? "--size" : "--depth",
+                               fmt::format("{} operations of {} bytes at once need more than 4 GiB at each "
+                                           "end; lower --depth or --size",
+                                           settings.depth, largest));
   }
 }
 

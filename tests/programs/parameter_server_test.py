@@ -53,9 +53,18 @@ class Refusing(unittest.TestCase, program.Checks):
             self.fail_clearly("no/such/digits.csv",
                               command=[NAME, "--transport", transport, "--data", "no/such/digits.csv"])
 
+    def test_a_folder_is_no_data(self):
+        self.fail_clearly("examples", "cannot be read", command=[NAME, "--data", "examples"])
+
+    def test_data_that_is_no_digits_is_refused_with_the_place(self):
+        self.fail_clearly("README.md:1: column 1 must be an integer", command=[NAME, "--data", "README.md"])
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        self.fail_where_output_cannot_be_written(NAME, "--epochs", "1", "--workers", "1")
+
     def test_wrong_usage_ends_with_2(self):
         for arguments in (["--workers", "0"], ["--workers", "x"], ["--epochs", "0"], ["--transport", "pigeon"],
-                          ["--nonsense"]):
+                          ["--seed", "-1"], ["--nonsense"]):
             with self.subTest(arguments=arguments):
                 self.refuse_usage(arguments[0], command=[NAME, *arguments])
         self.refuse_usage("verbs is not in this build; choose auto, shm, tcp or sim",

@@ -34,6 +34,14 @@ class Checks:
         for word in words:
             self.assertIn(word, done.stderr)
 
+    def fail_where_output_cannot_be_written(self, *command):
+        name, *arguments = command
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BIN / name, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 1, f"{' '.join(command)}\n{done.stderr}")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+
     def refuse_usage(self, *words, command):
         """It ends with 2 before it does anything, and says what is wrong."""
         done = run(*command)

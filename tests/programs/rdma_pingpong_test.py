@@ -108,6 +108,11 @@ class Refusing(unittest.TestCase, program.Checks):
                 (["--depth", "4 GiB"], ["--depth", "64", "--size", "1GiB"]),
                 (["--iterations"], ["--iterations", "0"]),
                 (["--iterations"], ["--iterations", "many"]),
+                (["--iterations", "negative"], ["--iterations", "-5"]),
+                (["--warmup", "negative"], ["--warmup", "-1", "--iterations", "10"]),
+                (["--size", "negative"], ["--size", "-1"]),
+                (["--size", "4 GiB"], ["--size", "100GiB"]),
+                (["--seed", "negative"], ["--seed", "-1"]),
                 (["--sweep"], ["--sweep", "--op", "fetch_add"]),
                 (["--sweep"], ["--sweep", "--size", "8"]),
                 (["--svg"], ["--svg", "x.svg"]),
@@ -119,6 +124,10 @@ class Refusing(unittest.TestCase, program.Checks):
                 (["--nonsense"], ["--nonsense"])]:
             with self.subTest(arguments=arguments):
                 self.refuse_usage(*words, command=[NAME, *arguments])
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        for output in ([], ["--json"]):
+            self.fail_where_output_cannot_be_written(NAME, "--iterations", "100", *output)
 
     def test_what_cannot_be_done_ends_with_1_and_one_line(self):
         for words, arguments in [
