@@ -1,6 +1,6 @@
 // Everything that a program needs: actors, references, one-sided operations, meshes, and run().
 //
-// The simulator is apart: <ferry/sim/sim.hpp>.
+// The simulator is apart: <ferry/sim/run.hpp>.
 #pragma once
 
 #include <ferry/actor/actor.hpp>
