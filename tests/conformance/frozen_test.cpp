@@ -68,7 +68,9 @@ Task<void> write_times_out(Cluster& cluster) {
     cluster.freeze(1);
     const Failure failure = co_await failure_of(ref.write_from(std::span(local), {.timeout = kShort.timeout}));
     std::ranges::fill(local, std::byte{0x73});  // its source is not read any more
-    EXPECT_TRUE(!failure || failure.code() == errc::timed_out) << failure.to_text();
+    // Timed out: it will not land. Where the owner may still find it, its outcome is unknown.
+    EXPECT_TRUE(!failure || failure.code() == errc::timed_out || failure.code() == errc::outcome_unknown)
+        << failure.to_text();
     cluster.thaw(1);
     co_await ref.subrange(0, 8).read_into(std::span(local).first(8));
     EXPECT_TRUE(std::ranges::find(owner.values, std::byte{0x73}) == owner.values.end())
@@ -127,7 +129,8 @@ Task<void> groups_time_out(Cluster& cluster) {
   EXPECT_TRUE(outcomes[1]) << "the member at another owner: " << outcomes[1].error().to_text();
   for (const std::size_t member : {0U, 2U}) {
     const auto outcome = outcomes[member];
-    EXPECT_TRUE(outcome || outcome.error().code() == errc::timed_out);
+    EXPECT_TRUE(outcome || outcome.error().code() == errc::timed_out ||
+                (member == 2 && outcome.error().code() == errc::outcome_unknown));
   }
   Sequence sequence;
   for (std::uint64_t index = 2; index < 6; ++index) {

@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace ferry::shm {
 namespace {
 
@@ -299,11 +301,18 @@ std::vector<Operation*> PendingOperations::end(const Failure& lost, bool give_up
   for (auto at = pending_.begin(); at != pending_.end();) {
     Pending& pending = *at++;
     take_back(pending);
+    bool is_executing = false;  // or the owner has stopped in the middle of it
     for (Ticket& ticket : tickets_) {
-      if (ticket.pending == &pending) {  // it is executing, or the owner stopped in the middle of it
-        pending.took_effect |= ticket.has_effect;
+      if (ticket.pending == &pending) {
+        is_executing |= ticket.has_effect;
         ticket.pending = nullptr;
       }
+    }
+    pending.took_effect |= is_executing;
+    if (is_executing && pending.failure && lost.code() == errc::outcome_unknown) {  // cancelled, not gone
+      pending.failure = Failure(errc::outcome_unknown,
+                                fmt::format("{} ({}), but the owner is in the middle of it: it may still be executed",
+                                            pending.failure.detail(), to_string(pending.failure.code())));
     }
     pending.outstanding = 0;
     if (pending.abandoned) {

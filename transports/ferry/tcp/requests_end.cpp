@@ -20,6 +20,14 @@ Failure unknown_outcome(const Failure& why) {
       .with_effect(Effect::unknown);
 }
 
+// Cancelled, and the owner has not said that it dropped it: what lies in its socket's buffer it may still execute.
+Failure unconfirmed(const Failure& why) {
+  return Failure(errc::outcome_unknown, fmt::format("{} ({}), but the owner did not confirm that within the grace: it "
+                                                    "may still be executed",
+                                                    why.detail(), to_string(why.code())))
+      .with_effect(Effect::unknown);
+}
+
 Failure not_executed(const Failure& why) {
   return Failure(errc::not_executed,
                  fmt::format("the connection ended, and a sequence is not started again: {}", why.detail()));
@@ -95,7 +103,7 @@ bool Requests::cancel(Pending& pending, const Failure& why, TimePoint silent_by)
   const bool has_channel =
       pending.place != Pending::Place::kept && !(pending.place == Pending::Place::waiting && pending.number != 0);
   if (!has_channel) {  // an atomic between two channels
-    end(pending, why.with_effect(Effect::unknown));
+    end(pending, unconfirmed(why));
     return true;
   }
   if (pending.unanswered == 0) {
@@ -154,7 +162,7 @@ void Requests::lose(Pending& pending, const Failure& why, std::uint64_t sent, st
   const bool was_sent = pending.sent_before || (pending.posted_any && pending.posted_at < sent);
   const bool may_have_changed = was_sent && changes_memory(operation);
   if (pending.cancelled) {
-    end(pending, pending.why.with_effect(may_have_changed ? Effect::unknown : Effect::none));
+    end(pending, may_have_changed ? unconfirmed(pending.why) : pending.why.with_effect(Effect::none));
   } else if (pending.sequence != 0) {
     end(pending, may_have_changed ? unknown_outcome(why) : was_sent ? why : not_executed(why));
   } else if (may_have_changed && !is_atomic(operation.kind)) {
@@ -210,6 +218,10 @@ void Requests::end_all(const Failure& why) {
   for (Pending* pending : pool_.all()) {
     if (pending->place != Pending::Place::done) {
       const bool may_have_changed = pending->posted_any && changes_memory(*pending->operation);
+      if (pending->cancelled && may_have_changed) {
+        end(*pending, unconfirmed(pending->why));
+        continue;
+      }
       const Failure& reason = pending->cancelled ? pending->why : why;
       end(*pending, reason.with_effect(may_have_changed ? Effect::unknown : Effect::none));
     }

@@ -105,6 +105,14 @@ std::size_t TcpTransport::strangers() const {
 }
 
 void TcpTransport::on_accepted(Socket socket, const SocketAddress& from) noexcept {
+  try {
+    greet(std::move(socket), from);
+  } catch (const std::bad_alloc&) {
+    node_.log().write(LogLevel::error, "tcp: there is no memory to take a connection, which was closed");
+  }
+}
+
+void TcpTransport::greet(Socket socket, const SocketAddress& from) {
   auto handshake = OwnerHandshake::create(node_.secret(), node_.self());
   if (!handshake) {
     node_.log().write(LogLevel::error, "tcp: " + handshake.error().detail());

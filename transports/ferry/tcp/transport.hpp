@@ -58,6 +58,7 @@ class TcpTransport final : public Transport, private InboundOwner, private Greet
   void on_greeted(Greeter& greeter, Socket socket, std::shared_ptr<Session> session) noexcept override;
   void on_greeting_failed(Greeter& greeter, const Failure* why) noexcept override;
   void on_accepted(Socket socket, const SocketAddress& from) noexcept override;
+  void greet(Socket socket, const SocketAddress& from);
   bool on_out_of_descriptors() noexcept override;
 
   Result<std::vector<SocketAddress>> listen_points() const;
