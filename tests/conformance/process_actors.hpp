@@ -29,12 +29,18 @@ namespace ferry::conformance {
 class Resident final : public Actor {
  public:
   Resident(ActorContext& context, std::uint64_t number, std::uint64_t size)
-      : memory_(size), buffer_(context.register_memory(std::span(memory_))) {
+      : context_(context), memory_(size), buffer_(context.register_memory(std::span(memory_))) {
     fill_pattern(memory_, number);
   }
 
   std::int64_t pid() const { return ::getpid(); }
   BufferRef memory() const { return buffer_.ref(); }
+  // Memory that is not of ferry::allocate. Once.
+  BufferRef other_memory(std::uint64_t bytes) {
+    other_memory_.resize(bytes);
+    other_buffer_ = context_.register_memory(std::span(other_memory_));
+    return other_buffer_.ref();
+  }
   std::uint64_t echo(std::uint64_t value) { return value; }
 
   // The numbers of the processes behind the references, in their order; 0 where the bytes are of none.
@@ -103,11 +109,14 @@ class Resident final : public Actor {
       ferry::endpoints<&Resident::pid, &Resident::memory, &Resident::echo, &Resident::read_all, &Resident::add_ones,
                        &Resident::add_ones_here, &Resident::clear, &Resident::first_word, &Resident::hammer,
                        &Resident::overwrite, &Resident::deny_memory_of_others, &Resident::count_bytes,
-                       &Resident::never_ends>;
+                       &Resident::never_ends, &Resident::other_memory>;
 
  private:
+  ActorContext& context_;
   vector<std::byte> memory_;
   RDMABuffer buffer_;
+  std::vector<std::byte> other_memory_;
+  RDMABuffer other_buffer_;
 };
 
 // Returns once the process has stopped: nothing of it runs until resume_process().

@@ -1,5 +1,7 @@
 // The contract between real processes: what needs signals, deaths and separate address spaces.
+#include <atomic>
 #include <csignal>
+#include <thread>
 #include <vector>
 
 #include "process_actors.hpp"
@@ -108,6 +110,38 @@ Task<void> killed_owner(Context context) {
 }
 TEST_P(Process, KilledOwnerFailsItsOwnOperationsAndCallsAndNoOthers) {
   play(killed_owner);
+}
+
+Task<Failure> read_until_it_fails(BufferRef memory, std::atomic<int>& reads) {
+  std::vector<std::byte> local(memory.size());
+  for (;; ++reads) {
+    const Failure failure = co_await failure_of(memory.read_into(std::span(local)));
+    if (failure) {
+      co_return failure;
+    }
+  }
+}
+
+// At whatever moment of a read the owner dies: nobody has revoked anything.
+Task<void> owner_killed_in_a_read(Context context) {
+  for (int round = 0; round < 8; ++round) {
+    auto starting = start_residents(context, 1, 64);
+    const Residents residents = co_await starting;
+    const BufferRef memory = co_await residents.actors[0].call<&Resident::other_memory>(std::uint64_t{64} << 20);
+    std::atomic<int> reads{0};
+    std::thread killer([&reads, pid = static_cast<pid_t>(residents.pids[0])] {
+      while (reads.load() == 0) {
+      }
+      ::kill(pid, SIGKILL);
+    });
+    auto reading = read_until_it_fails(memory, reads);
+    const Failure failure = co_await reading;
+    killer.join();
+    EXPECT_EQ(failure.code(), errc::peer_lost) << text_of(failure);
+  }
+}
+TEST_P(Process, OwnerKilledInTheMiddleOfAReadOfOtherMemoryIsLostAndHasRevokedNothing) {
+  play(owner_killed_in_a_read);
 }
 
 Task<void> killed_users(Context context) {

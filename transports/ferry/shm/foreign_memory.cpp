@@ -55,7 +55,8 @@ ForeignMemory::Outcome ForeignMemory::read_vm(std::uint64_t address, std::byte* 
       continue;
     }
     const int error = errno;
-    if (process_.has_ended()) {
+    // No such process: its memory is gone already, while its end is about to be told.
+    if ((got < 0 && error == ESRCH) || process_.has_ended()) {
       return Outcome::ended;
     }
     if (got < 0 && (error == EPERM || error == EACCES || error == ENOSYS)) {
