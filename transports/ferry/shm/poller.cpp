@@ -117,8 +117,10 @@ void Poller::visit(Entry& entry, Visit step) noexcept {
 bool Poller::poll() noexcept {
   refresh();
   bool any = false;
-  for (const auto& entry : polled_) {
-    visit(*entry, [&](Polled& polled) { any |= polled.poll(); });
+  for (int look = 0; look < kLooks && !any; ++look) {
+    for (const auto& entry : polled_) {
+      visit(*entry, [&](Polled& polled) { any |= polled.poll(); });
+    }
   }
   if (++polls_ % kKernelEvery == 0) {
     any |= ask_kernel();

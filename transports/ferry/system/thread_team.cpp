@@ -17,10 +17,6 @@ using namespace std::chrono_literals;
 // A thread that runs jobs back to back polls once in this many.
 constexpr std::uint32_t kJobsPerPoll = 64;
 
-// A thread that leads looks at the sources so many times for each look at jobs, timers and clock, which take as long as
-// several looks at shared memory: an answer is noticed so much sooner.
-constexpr int kLooksPerPass = 4;
-
 // So many passes without a pause first: an answer may come at any moment.
 constexpr std::uint32_t kPassesWithoutPause = 16;
 
@@ -237,10 +233,7 @@ Job* ThreadTeam::lead(Worker& worker) noexcept {
   for (std::uint32_t pass = 1;; ++pass) {
     const std::uint64_t seen = requests_.load();
     const TimePoint before = at;
-    bool busy = false;
-    for (int look = 0; look < kLooksPerPass && !busy; ++look) {
-      busy = sources_.poll();
-    }
+    bool busy = sources_.poll();
     if (!busy) {
       at = now();  // what came is not kept waiting for the clock
     }
