@@ -3,12 +3,15 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
@@ -208,6 +211,41 @@ TEST(Node, TellsWhichTransportIsUsedAndWhy) {
   const std::string text = ref.peer()->explain();
   EXPECT_NE(text.find("shm: "), std::string::npos) << text;
   EXPECT_NE(text.find("tcp: used, "), std::string::npos) << text;
+}
+
+TEST(NodeOfAFork, IsLeftAloneByItsDestructor) {
+  auto node = std::make_unique<Node>();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    node.reset();  // waits for no thread that the child does not have
+    ::_exit(5);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status;
+}
+
+TEST(NodeLimits, ThatCannotWorkAreRefusedByName) {
+  const auto refusal = [](const auto& change) {
+    NodeOptions options;
+    options.threads = 1;
+    change(options.limits);
+    return text_of([&] { const Node node(options); });
+  };
+  EXPECT_EQ(refusal([](NodeLimits& limits) { limits.heartbeat = Duration::zero(); }),
+            "node: invalid_argument: NodeOptions::limits: heartbeat is 0 ns; choose 1 ms or more");
+  EXPECT_EQ(refusal([](NodeLimits& limits) { limits.handshake = Duration(5); }),
+            "node: invalid_argument: NodeOptions::limits: handshake is 5 ns; choose 1 ms or more");
+  EXPECT_EQ(refusal([](NodeLimits& limits) { limits.frame_bytes = 0; }),
+            "node: invalid_argument: NodeOptions::limits: frame_bytes is 0; choose 4096 to 4294967295");
+  EXPECT_EQ(refusal([](NodeLimits& limits) {
+              limits.heartbeat = std::chrono::milliseconds(10);
+              limits.failure_detection = Duration(-1);
+            }),
+            "node: invalid_argument: NodeOptions::limits: failure_detection is -1 ns; choose at least two heartbeats, "
+            "20000000 ns");
+  EXPECT_EQ(refusal([](NodeLimits& limits) { limits.quiet_grace = Duration(-1); }),
+            "node: invalid_argument: NodeOptions::limits: quiet_grace is -1 ns; choose zero or more");
 }
 
 TEST(BlockOn, AnEmptyReferenceIsRefused) {

@@ -59,6 +59,11 @@ struct RealNode::Parts {
 RealNode::RealNode(std::unique_ptr<Parts> parts) noexcept : parts_(std::move(parts)) {}
 
 RealNode::~RealNode() {
+  if (!parts_->executor->is_of_this_process()) {
+    // In a fork: the threads that all of it would wait for are the parent's. The copy is left as it is.
+    static_cast<void>(parts_.release());
+    return;
+  }
   parts_->stack->shut_down();
 }
 
@@ -122,12 +127,44 @@ bool RealNode::poll() noexcept {
   return parts_->executor->poll();
 }
 
+namespace {
+
+// Failure: what stands against them; none: nothing does.
+Failure refused_limits(const NodeLimits& limits) {
+  constexpr std::size_t kSmallestFrame = 4096;  // ferry's own messages fit
+  const auto refuse = [](std::string why) { return Failure(errc::invalid_argument, "NodeOptions::limits: " + why); };
+  if (limits.frame_bytes < kSmallestFrame || limits.frame_bytes > UINT32_MAX) {
+    return refuse(fmt::format("frame_bytes is {}; choose {} to {}", limits.frame_bytes, kSmallestFrame, UINT32_MAX));
+  }
+  for (const auto& [name, value] : {std::pair{"heartbeat", limits.heartbeat}, {"handshake", limits.handshake}}) {
+    if (value < std::chrono::milliseconds(1)) {
+      return refuse(fmt::format("{} is {} ns; choose 1 ms or more", name, value.count()));
+    }
+  }
+  if (limits.failure_detection < 2 * limits.heartbeat) {
+    return refuse(fmt::format("failure_detection is {} ns; choose at least two heartbeats, {} ns",
+                              limits.failure_detection.count(), 2 * limits.heartbeat.count()));
+  }
+  for (const auto& [name, value] :
+       {std::pair{"no_progress", limits.no_progress}, {"quiet_grace", limits.quiet_grace}}) {
+    if (value < Duration::zero()) {
+      return refuse(fmt::format("{} is {} ns; choose zero or more", name, value.count()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Bootstrap> root_bootstrap(const NodeOptions& options) {
   Bootstrap bootstrap;
   bootstrap.self = {random64() | 1U, random64()};
   bootstrap.name = options.name;
   bootstrap.transports = options.transports;
   bootstrap.limits = options.limits;
+  if (const Failure refused = refused_limits(options.limits)) {
+    return refused;
+  }
   if (options.secret_file.empty()) {
     system::random_bytes(std::span(bootstrap.secret));
     return bootstrap;

@@ -40,15 +40,15 @@ int report_exception() {
   own.port = 0;  // a fixed port is the root's
   int status = 0;
   {
-    auto node = RealNode::create(own, bootstrap, std::move(classes));
-    if (!node) {
-      status = report(node.error().to_text());
-    } else {
-      try {
+    try {
+      auto node = RealNode::create(own, bootstrap, std::move(classes));
+      if (!node) {
+        status = report(node.error().to_text());
+      } else {
         block_on((*node)->executor(), &(*node)->stack().core(), (*node)->stack().serve_parent());
-      } catch (...) {
-        status = report_exception();
       }
+    } catch (...) {
+      status = report_exception();
     }
   }
   std::exit(status);
@@ -104,11 +104,11 @@ int run_program(const NodeOptions& options, std::vector<ActorClass> classes,
   if (!bootstrap) {
     return report(bootstrap.error().to_text());
   }
-  auto node = RealNode::create(options, *bootstrap, std::move(classes));
-  if (!node) {
-    return report(node.error().to_text());
-  }
   try {
+    auto node = RealNode::create(options, *bootstrap, std::move(classes));
+    if (!node) {
+      return report(node.error().to_text());
+    }
     return block_on((*node)->executor(), &(*node)->stack().core(), run_root(**node, program));
   } catch (...) {
     return report_exception();
