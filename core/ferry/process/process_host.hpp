@@ -21,7 +21,8 @@ struct SpawnRequest {
 
 // How a process ended.
 struct ProcessExit {
-  enum class How : unsigned char { exited, killed_by_signal };
+  // unknown: the system gave its status to somebody else, or to nobody.
+  enum class How : unsigned char { exited, killed_by_signal, unknown };
   How how = How::exited;
   int value = 0;           // exit status or signal number
   std::string last_words;  // the end of what it wrote to stderr, at most a few KiB

@@ -125,7 +125,7 @@ class Peer final : private ConnectionEvents {
   void hand_over(Connection& connection) noexcept;
   void fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, PeerState state) noexcept;
   Failure unreachable() const;
-  static Failure channel_of_sequence_ended();
+  Failure channel_of_sequence_ended() const;
 
   NodeCore& node_;
   const ProcessId id_;
@@ -142,6 +142,7 @@ class Peer final : private ConnectionEvents {
   std::vector<Candidate> candidates_;  // made at the first opening, in order of preference
   std::size_t candidate_ = 0;          // being tried, or in use
   bool was_open_ = false;
+  Failure last_end_{};  // of an open channel that broke, or that could not be made
   Failure fate_{};
   Queue operations_;                  // wait for a channel
   std::deque<wire::Bytes> messages_;  // same

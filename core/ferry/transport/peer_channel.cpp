@@ -37,6 +37,7 @@ void Peer::open_candidate(std::unique_lock<std::mutex> lock) noexcept {
     candidate_ = 0;
     state_ = State::idle;
     const Failure why = unreachable();
+    last_end_ = why;
     fail_waiting(std::move(lock), why, PeerState::unknown);
     return;
   }
@@ -56,8 +57,11 @@ void Peer::call_open(Connection& connection) noexcept {
   connection.open();
 }
 
-Failure Peer::channel_of_sequence_ended() {
-  return Failure(errc::not_executed, "the channel of its sequence has ended; its members are not started on another");
+// Under the lock.
+Failure Peer::channel_of_sequence_ended() const {
+  return Failure(errc::not_executed,
+                 fmt::format("the channel of its sequence has ended ({}); its members are not started on another",
+                             last_end_ ? last_end_.to_text() : "it is being closed"));
 }
 
 // A peer that was reached and refuses tells more than one that was not: its code counts.
@@ -165,6 +169,7 @@ void Peer::on_closed(Connection& connection, const Failure& why, PeerState state
     return;
   }
   // An open channel broke. What was sent is lost; what can be started again is in the queue.
+  last_end_ = why;
   state_ = State::idle;
   candidate_ = 0;
   messages_.clear();

@@ -375,7 +375,8 @@ TEST_F(PeerTest, NeverStartsMembersOfASequenceAgain) {
   member.start(*peer);
   shm->only().break_channel(kBroken);
   EXPECT_EQ(member.text(),
-            "not_executed: the channel of its sequence has ended; its members are not started on another");
+            "not_executed: the channel of its sequence has ended (it is being closed); its members are not started on "
+            "another");
   EXPECT_EQ(shm->only().in_flight(), 1U);
   shm->only().finish();
 }

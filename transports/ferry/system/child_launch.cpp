@@ -70,7 +70,7 @@ Result<FileDescriptor> sealed_file(wire::ByteView bytes) {
   return file;
 }
 
-// This process's own arguments.
+// This process's own arguments; none if they cannot be read.
 std::vector<std::string> own_arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -228,6 +228,10 @@ Result<Launched> launch(const SpawnRequest& request, const sigset_t& mask) {
   std::vector<std::string> arguments = own ? own_arguments() : request.arguments;
   if (!own) {
     arguments.insert(arguments.begin(), program);
+  } else if (arguments.empty()) {
+    return Failure(errc::spawn_failed,
+                   "this process's own arguments, which the child shall have, cannot be read from "
+                   "/proc/self/cmdline; too few descriptors (ulimit -n) are a reason");
   }
   std::vector<std::string> variables = environment(file->get(), death->read.get());
   const std::vector<char*> argv = pointers(arguments);

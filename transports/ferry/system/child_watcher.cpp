@@ -27,8 +27,6 @@ constexpr int kLastLines = 1000;
 // The most that an unprivileged process can make a pipe hold, in bytes.
 constexpr std::size_t kPipe = 1U << 20;
 
-constexpr int kUnknownStatus = -1;
-
 ProcessExit exit_of(pid_t pid, const FileDescriptor& pidfd) noexcept {
   siginfo_t info{};
   int result = 0;
@@ -38,7 +36,7 @@ ProcessExit exit_of(pid_t pid, const FileDescriptor& pidfd) noexcept {
   ProcessExit exit;
   if (result != 0 || info.si_pid != pid) {
     // Somebody else in this process waits for every child, or has told the system to drop them (SIGCHLD ignored).
-    exit.value = kUnknownStatus;
+    exit.how = ProcessExit::How::unknown;
     return exit;
   }
   exit.how = info.si_code == CLD_EXITED ? ProcessExit::How::exited : ProcessExit::How::killed_by_signal;
