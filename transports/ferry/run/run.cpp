@@ -39,19 +39,29 @@ int report_exception() {
   NodeOptions own = options;
   own.port = 0;  // a fixed port is the root's
   int status = 0;
-  {
-    try {
-      auto node = RealNode::create(own, bootstrap, std::move(classes));
-      if (!node) {
-        status = report(node.error().to_text());
-      } else {
-        block_on((*node)->executor(), &(*node)->stack().core(), (*node)->stack().serve_parent());
-      }
-    } catch (...) {
-      status = report_exception();
+  try {
+    auto node = RealNode::create(own, bootstrap, std::move(classes));
+    if (!node) {
+      status = report(node.error().to_text());
+    } else {
+      block_on((*node)->executor(), &(*node)->stack().core(), (*node)->stack().serve_parent());
     }
+  } catch (...) {
+    status = report_exception();
   }
   std::exit(status);
+}
+
+// Returns in a process that nobody spawned, or with what is wrong about its claim to have been.
+Failure serve_if_spawned(const NodeOptions& options, const std::vector<ActorClass>& classes) {
+  const auto inherited = system::inherited_bootstrap();
+  if (!inherited) {
+    return inherited.error();
+  }
+  if (inherited->has_value()) {
+    serve(options, **inherited, classes);
+  }
+  return {};
 }
 
 // Owns the callable's coroutine while it runs, then ends the children.
@@ -81,24 +91,16 @@ bool is_child() noexcept {
 
 namespace detail {
 
-void serve_if_child(const NodeOptions& options, std::vector<ActorClass> classes) {
-  auto inherited = system::inherited_bootstrap();
-  if (!inherited) {
-    throw Error(inherited.error().during("serve_if_child"));
-  }
-  if (inherited->has_value()) {
-    serve(options, **inherited, std::move(classes));
+void serve_if_child(const NodeOptions& options, const std::vector<ActorClass>& classes) {
+  if (const Failure refused = serve_if_spawned(options, classes)) {
+    throw Error(refused.during("serve_if_child"));
   }
 }
 
 int run_program(const NodeOptions& options, std::vector<ActorClass> classes,
                 std::function<Task<int>(Context&)> program) {
-  auto inherited = system::inherited_bootstrap();
-  if (!inherited) {
-    return report(inherited.error().to_text());
-  }
-  if (inherited->has_value()) {
-    serve(options, **inherited, std::move(classes));
+  if (const Failure refused = serve_if_spawned(options, classes)) {
+    return report(refused.to_text());
   }
   auto bootstrap = root_bootstrap(options);
   if (!bootstrap) {

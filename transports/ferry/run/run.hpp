@@ -25,7 +25,7 @@ bool is_child() noexcept;
 
 namespace detail {
 // In a spawned process: serves, and ends the process; elsewhere: returns. Throws Error.
-void serve_if_child(const NodeOptions& options, std::vector<ActorClass> classes);
+void serve_if_child(const NodeOptions& options, const std::vector<ActorClass>& classes);
 int run_program(const NodeOptions& options, std::vector<ActorClass> classes,
                 std::function<Task<int>(Context&)> program);
 }  // namespace detail

@@ -28,6 +28,11 @@ Failure unconfirmed(const Failure& why) {
       .with_effect(Effect::unknown);
 }
 
+// How a cancelled operation ends with its channel.
+Failure end_of_cancelled(const Failure& why, bool may_have_changed) {
+  return may_have_changed ? unconfirmed(why) : why.with_effect(Effect::none);
+}
+
 Failure not_executed(const Failure& why) {
   return Failure(errc::not_executed,
                  fmt::format("the connection ended, and a sequence is not started again: {}", why.detail()));
@@ -162,7 +167,7 @@ void Requests::lose(Pending& pending, const Failure& why, std::uint64_t sent, st
   const bool was_sent = pending.sent_before || (pending.posted_any && pending.posted_at < sent);
   const bool may_have_changed = was_sent && changes_memory(operation);
   if (pending.cancelled) {
-    end(pending, may_have_changed ? unconfirmed(pending.why) : pending.why.with_effect(Effect::none));
+    end(pending, end_of_cancelled(pending.why, may_have_changed));
   } else if (pending.sequence != 0) {
     end(pending, may_have_changed ? unknown_outcome(why) : was_sent ? why : not_executed(why));
   } else if (may_have_changed && !is_atomic(operation.kind)) {
@@ -218,12 +223,8 @@ void Requests::end_all(const Failure& why) {
   for (Pending* pending : pool_.all()) {
     if (pending->place != Pending::Place::done) {
       const bool may_have_changed = pending->posted_any && changes_memory(*pending->operation);
-      if (pending->cancelled && may_have_changed) {
-        end(*pending, unconfirmed(pending->why));
-        continue;
-      }
-      const Failure& reason = pending->cancelled ? pending->why : why;
-      end(*pending, reason.with_effect(may_have_changed ? Effect::unknown : Effect::none));
+      end(*pending, pending->cancelled ? end_of_cancelled(pending->why, may_have_changed)
+                                       : why.with_effect(may_have_changed ? Effect::unknown : Effect::none));
     }
   }
   cancelled_.clear();
