@@ -178,8 +178,9 @@ void copy_apart(std::byte* to, const std::byte* from, std::size_t count, bool st
 
 #ifdef FERRY_VECTOR_COPY
 
-void copy_words(std::byte* to, const std::byte* from, std::size_t count, std::uint64_t total) noexcept {
-  const bool streaming = total >= kStreamingBytes;
+namespace {
+
+[[gnu::noinline]] void copy_many(std::byte* to, const std::byte* from, std::size_t count, bool streaming) noexcept {
   if (past_multiple(to, 8) != past_multiple(from, 8)) {
     return copy_apart(to, from, count, streaming);  // no word is aligned on both sides
   }
@@ -197,6 +198,17 @@ void copy_words(std::byte* to, const std::byte* from, std::size_t count, std::ui
   }
   move_short(to, from, count / 8);
   move_bytes(to, from, count % 8);
+}
+
+}  // namespace
+
+// One word, a flag or a counter, is what is copied most often by far, and the only copy that its call would outweigh.
+void copy_words(std::byte* to, const std::byte* from, std::size_t count, std::uint64_t total) noexcept {
+  if (count == 8 && past_multiple(to, 8) == 0 && past_multiple(from, 8) == 0) [[likely]] {
+    move_words(to, from, 1);
+  } else {
+    copy_many(to, from, count, total >= kStreamingBytes);
+  }
 }
 
 #else

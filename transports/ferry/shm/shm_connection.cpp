@@ -62,26 +62,6 @@ Started ShmConnection::start(Operation& operation) noexcept {
   return channel == nullptr ? ShmChannel::not_open(operation, cursor) : channel->start_pending(operation, step, cursor);
 }
 
-bool ShmConnection::try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept {
-  Reader* const reader = node_.readers.mine();
-  if (reader == nullptr || !region.generation || region.length > limits::kPieceBytes) [[unlikely]] {
-    return false;
-  }
-  const Reading reading(*reader, region.generation);
-  ShmChannel* const channel = channel_.load(std::memory_order_seq_cst);
-  return channel != nullptr && channel->try_transfer(kind, region, local);
-}
-
-bool ShmConnection::try_atomic(const OperationRequest& request, std::uint64_t& old) noexcept {
-  Reader* const reader = node_.readers.mine();
-  if (reader == nullptr || !request.region.generation) [[unlikely]] {
-    return false;
-  }
-  const Reading reading(*reader, request.region.generation);
-  ShmChannel* const channel = channel_.load(std::memory_order_seq_cst);
-  return channel != nullptr && channel->try_atomic(request, old);
-}
-
 void ShmConnection::cancel(Operation& operation, const Failure& why) noexcept {
   if (const auto channel = current()) {
     channel->cancel(operation, why);
