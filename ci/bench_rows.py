@@ -70,11 +70,12 @@ def all_rows():
                     goal=("plus", 600, "<= round trip + 600 ns")))
     rows.append(Row("calls", "call over tcp (8B read round trip)", "call/tcp/ferry", limit="call/tcp/limit",
                     goal=("times", 1.5, "<= 1.5 x round trip")))
-    for depth in ["1", "64"]:
-        rows.append(Row("calls", f"call in one process, depth {depth} (peer: CAF)", f"local_call/{depth}/ferry",
-                        peer=f"local_call/{depth}/caf", against="peer",
-                        goal=("rate", 0.7, ">= 0.7 x CAF's rate") if depth == "64" else None))
-        rows.append(Row("calls", f"  ran on another thread, depth {depth}", f"local_call/{depth}/crossed", "share"))
+    for kind, what in [("local_call", "call in one process"), ("crossing_call", "  its actors on two threads")]:
+        for depth in ["1", "64"]:
+            rows.append(Row("calls", f"{what}, depth {depth} (peer: CAF)", f"{kind}/{depth}/ferry",
+                            peer=f"{kind}/{depth}/caf", against="peer",
+                            goal=("rate", 0.7, ">= 0.7 x CAF's rate") if depth == "64" else None))
+            rows.append(Row("calls", f"  ran on another thread, depth {depth}", f"{kind}/{depth}/crossed", "share"))
     rows.append(Row("calls", "send in one process, four to one (peer: CAF)", "fan_in/ferry", peer="fan_in/caf",
                     against="peer"))
     for kind in ["call/shm", "call/tcp", "local_call/1"]:

@@ -151,11 +151,12 @@ def steps_of(sections, has_ucx, has_caf):
         if has_ucx:
             steps.append(("tcp", "ucx_perftest tcp", ucx_tcp))
     if "calls" in sections:
-        for which in ["call-shm", "call-tcp", "call-local"]:
+        for which in ["call-shm", "call-tcp", "call-local", "call-crossing"]:
             program("calls", [ferry, which])
         if has_caf:
-            program("calls", [caf, "1", "5000"])
-            program("calls", [caf, "64", "30000"])
+            for kind in ["call", "detached"]:
+                program("calls", [caf, kind, "1", "5000"])
+                program("calls", [caf, kind, "64", "30000"])
             program("calls", [caf, "fan-in", "10000"])
     if "memory" in sections:
         program("memory", [ferry, "memory-tcp"])

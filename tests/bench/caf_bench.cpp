@@ -1,6 +1,7 @@
-// caf_bench DEPTH CALLS: one actor calls another of the same process by CAF 0.17, DEPTH calls at once, as
-// ferry_bench's Caller does. caf_bench fan-in MESSAGES: four actors send so many each to one, whose mailbox has no
-// bound. Prints a line of JSON: nanoseconds per call or message, the median of five runs in one process.
+// caf_bench call DEPTH CALLS: one actor calls another of the same process by CAF 0.17, DEPTH calls at once, as
+// ferry_bench's Caller does. caf_bench detached DEPTH CALLS: each of the two has a thread of its own. caf_bench fan-in
+// MESSAGES: four actors send so many each to one, whose mailbox has no bound. Prints a line of JSON: nanoseconds per
+// call or message, the median of five runs in one process.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -97,42 +98,52 @@ double fan_in(caf::actor_system& system, std::uint64_t count) {
   return took.count() / static_cast<double>(kSources * count);
 }
 
-// Nanoseconds per call.
-double calls_at_depth(caf::actor_system& system, const caf::actor& to, std::uint64_t depth, std::uint64_t calls) {
+// Nanoseconds per call. detached: the actors have threads of their own.
+double calls_at_depth(caf::actor_system& system, bool detached, std::uint64_t depth, std::uint64_t calls) {
   std::promise<Clock::duration> done;
   auto took = done.get_future();
-  const caf::actor from = system.spawn(caller, to, depth, calls, &done);
+  const caf::actor to = detached ? system.spawn<caf::detached>(callee) : system.spawn(callee);
+  const caf::actor from = detached ? system.spawn<caf::detached>(caller, to, depth, calls, &done)
+                                   : system.spawn(caller, to, depth, calls, &done);
   caf::anon_send(from, std::uint64_t{1});
   const double each = std::chrono::duration<double, std::nano>(took.get()).count() / static_cast<double>(calls);
   caf::anon_send_exit(from, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(to, caf::exit_reason::user_shutdown);
   return each;
+}
+
+int print_usage() {
+  std::fprintf(stderr,
+               "usage: caf_bench call DEPTH CALLS\n"
+               "       caf_bench detached DEPTH CALLS\n"
+               "       caf_bench fan-in MESSAGES\n");
+  return 2;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: caf_bench DEPTH CALLS\n       caf_bench fan-in MESSAGES\n");
-    return 2;
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  const bool is_fan_in = what == "fan-in";
+  const bool is_detached = what == "detached";
+  if (argc != (is_fan_in ? 3 : 4) || (!is_fan_in && !is_detached && what != "call")) {
+    return print_usage();
   }
-  const bool is_fan_in = std::string_view(argv[1]) == "fan-in";
-  const std::uint64_t depth = std::strtoull(argv[1], nullptr, 10);
-  const std::uint64_t count = std::strtoull(argv[2], nullptr, 10);
+  const std::uint64_t count = std::strtoull(argv[argc - 1], nullptr, 10);
+  const std::uint64_t depth = is_fan_in ? 0 : std::strtoull(argv[2], nullptr, 10);
   caf::actor_system_config config;
   config.set("scheduler.max-threads", std::min<std::size_t>(4, std::max(1U, std::thread::hardware_concurrency())));
   caf::actor_system system(config);
-  const caf::actor to = system.spawn(callee);
   std::vector<double> each;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    each.push_back(is_fan_in ? fan_in(system, count) : calls_at_depth(system, to, depth, count));
+    each.push_back(is_fan_in ? fan_in(system, count) : calls_at_depth(system, is_detached, depth, count));
   }
-  caf::anon_send_exit(to, caf::exit_reason::user_shutdown);
   std::nth_element(each.begin(), each.begin() + kRepeats / 2, each.end());
   if (is_fan_in) {
     std::printf("{\"name\": \"fan_in/caf\", \"value\": %.1f}\n", each[kRepeats / 2]);
   } else {
-    std::printf("{\"name\": \"local_call/%llu/caf\", \"value\": %.1f}\n", static_cast<unsigned long long>(depth),
-                each[kRepeats / 2]);
+    std::printf("{\"name\": \"%s/%llu/caf\", \"value\": %.1f}\n", is_detached ? "crossing_call" : "local_call",
+                static_cast<unsigned long long>(depth), each[kRepeats / 2]);
   }
   return 0;
 }

@@ -43,6 +43,29 @@ ferry::Task<void> measure_fan_in(ferry::ProcMesh here) {
   report("fan_in/ferry", each.median());
 }
 
+// Between two actors of this process, at depth 1 and 64.
+ferry::Task<void> measure_calls_here(ferry::Context context, std::string kind) {
+  ferry::ProcMesh here = context.this_proc();
+  auto callees = co_await here.spawn<Callee>("callee");
+  auto callers = co_await here.spawn<Caller>("caller");
+  for (const std::uint64_t depth : {1U, 64U}) {
+    const std::uint64_t count = depth == 1 ? 5'000 : 30'000;
+    Series each;
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      const double took = co_await callers.only().call<&Caller::call_often>(callees.only(), count, depth);
+      each.add(took);
+    }
+    const std::string name = kind + "/" + std::to_string(depth);
+    report(name + "/ferry", each.median());
+    const std::uint64_t crossed_before = co_await callees.only().call<&Callee::crossed>();
+    CostMeter costs(::getpid());
+    co_await callers.only().call<&Caller::call_often>(callees.only(), count, depth);
+    costs.report(name, count);
+    const std::uint64_t crossed = co_await callees.only().call<&Callee::crossed>();
+    report(name + "/crossed", static_cast<double>(crossed - crossed_before) / static_cast<double>(count));
+  }
+}
+
 }  // namespace
 
 // The round trip of the transport: over shared memory two 8-byte writes into polled memory, over tcp an 8-byte read.
@@ -78,27 +101,16 @@ ferry::Task<int> measure_remote_calls(ferry::Context context) {
 }
 
 ferry::Task<int> measure_local_calls(ferry::Context context) {
-  ferry::ProcMesh here = context.this_proc();
-  auto callees = co_await here.spawn<Callee>("callee");
-  auto callers = co_await here.spawn<Caller>("caller");
-  for (const std::uint64_t depth : {1U, 64U}) {
-    const std::uint64_t count = depth == 1 ? 5'000 : 30'000;
-    Series each;
-    for (int repeat = 0; repeat < kRepeats; ++repeat) {
-      const double took = co_await callers.only().call<&Caller::call_often>(callees.only(), count, depth);
-      each.add(took);
-    }
-    const std::string name = "local_call/" + std::to_string(depth);
-    report(name + "/ferry", each.median());
-    const std::uint64_t crossed_before = co_await callees.only().call<&Callee::crossed>();
-    CostMeter costs(::getpid());
-    co_await callers.only().call<&Caller::call_often>(callees.only(), count, depth);
-    costs.report(name, count);
-    const std::uint64_t crossed = co_await callees.only().call<&Callee::crossed>();
-    report(name + "/crossed", static_cast<double>(crossed - crossed_before) / static_cast<double>(count));
-  }
-  auto fanning = measure_fan_in(here);
+  auto measuring = measure_calls_here(context, "local_call");
+  co_await measuring;
+  auto fanning = measure_fan_in(context.this_proc());
   co_await fanning;
+  co_return 0;
+}
+
+ferry::Task<int> measure_crossing_calls(ferry::Context context) {
+  auto measuring = measure_calls_here(context, "crossing_call");
+  co_await measuring;
   co_return 0;
 }
 

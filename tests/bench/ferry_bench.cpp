@@ -7,6 +7,9 @@
 
 #include <ferry/ferry.hpp>
 
+#include <core_node.hpp>
+
+#include "crossing_executor.hpp"
 #include "local_actors.hpp"
 #include "partner.hpp"
 #include "sections.hpp"
@@ -14,30 +17,38 @@
 namespace ferry_bench {
 namespace {
 
+template <ferry::Task<int> (*measure)(ferry::Context)>
+int over(std::string_view transport) {
+  ferry::NodeOptions options;
+  options.transports = transport;
+  return ferry::run(options, ferry::actors<Partner, Caller, Callee, Source, Drain>,
+                    [](ferry::Context& context) -> ferry::Task<int> { return measure(context); });
+}
+
+// Whatever the executor of a real program would make of it, caller and callee run on different threads.
+int across_threads(std::string_view) {
+  ferry::test::CoreNode<CrossingExecutor> node(ferry::actors<Caller, Callee>);
+  return node.run(measure_crossing_calls(node.context()));
+}
+
 struct Section {
   std::string_view name;
   std::string_view transport;
-  ferry::Task<int> (*measure)(ferry::Context);
+  int (*run)(std::string_view transport);
 };
 
-constexpr std::array<Section, 9> kSections{{
-    {"shm", "shm", &measure_shared_memory},
-    {"other", "shm", &measure_other_memory},
-    {"tcp", "tcp", &measure_tcp},
-    {"call-shm", "shm", &measure_remote_calls},
-    {"call-tcp", "tcp", &measure_remote_calls},
-    {"call-local", "shm", &measure_local_calls},
-    {"memory-shm", "shm", &measure_memory},
-    {"memory-tcp", "tcp", &measure_memory},
-    {"idle", "tcp", &measure_idle},
+constexpr std::array<Section, 10> kSections{{
+    {"shm", "shm", &over<&measure_shared_memory>},
+    {"other", "shm", &over<&measure_other_memory>},
+    {"tcp", "tcp", &over<&measure_tcp>},
+    {"call-shm", "shm", &over<&measure_remote_calls>},
+    {"call-tcp", "tcp", &over<&measure_remote_calls>},
+    {"call-local", "shm", &over<&measure_local_calls>},
+    {"call-crossing", "", &across_threads},
+    {"memory-shm", "shm", &over<&measure_memory>},
+    {"memory-tcp", "tcp", &over<&measure_memory>},
+    {"idle", "tcp", &over<&measure_idle>},
 }};
-
-int run_section(const Section& section) {
-  ferry::NodeOptions options;
-  options.transports = section.transport;
-  return ferry::run(options, ferry::actors<Partner, Caller, Callee, Source, Drain>,
-                    [&section](ferry::Context& context) -> ferry::Task<int> { return section.measure(context); });
-}
 
 }  // namespace
 }  // namespace ferry_bench
@@ -47,7 +58,7 @@ int main(int argc, char** argv) {
   const std::string_view wanted = argc == 2 ? argv[1] : "";
   for (const ferry_bench::Section& section : ferry_bench::kSections) {
     if (section.name == wanted) {
-      return ferry_bench::run_section(section);
+      return section.run(section.transport);
     }
   }
   fmt::print(stderr, "usage: ferry_bench SECTION\nsections:");

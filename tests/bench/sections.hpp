@@ -16,6 +16,8 @@ ferry::Task<int> measure_tcp(ferry::Context context);
 ferry::Task<int> measure_remote_calls(ferry::Context context);
 // Calls between two actors of this process, at depth 1 and 64.
 ferry::Task<int> measure_local_calls(ferry::Context context);
+// The same on a CrossingExecutor.
+ferry::Task<int> measure_crossing_calls(ferry::Context context);
 // What buffers, actors and members of a Batch take.
 ferry::Task<int> measure_memory(ferry::Context context);
 // The processor time of a process with eight connected peers and nothing to do.
