@@ -126,7 +126,8 @@ TEST_F(TcpBrokenChannel, ManyBreaksLoseAndRepeatNoAddition) {
   });
   std::uint64_t done = 0;
   std::uint64_t unknown = 0;
-  for (int round = 0; round < 100; ++round) {
+  // However slow the machine: as long as it takes for so many to be done between the breaks.
+  while (done < 1500 || proxy.connections() <= 5) {
     std::vector<std::unique_ptr<Call>> calls;
     for (int index = 0; index < 20; ++index) {
       calls.push_back(atomic(peer, region, OperationKind::fetch_add, 1));
@@ -141,9 +142,7 @@ TEST_F(TcpBrokenChannel, ManyBreaksLoseAndRepeatNoAddition) {
   stop = true;
   breaker.join();
   EXPECT_GE(std::atomic_ref(word).load(), done);
-  EXPECT_LE(std::atomic_ref(word).load(), done + unknown);
-  EXPECT_GT(done, 1500u) << unknown << " unknown, " << proxy.connections() << " connections";
-  EXPECT_GT(proxy.connections(), 5);
+  EXPECT_LE(std::atomic_ref(word).load(), done + unknown) << proxy.connections() << " connections";
 }
 
 TEST_F(TcpBrokenChannel, FlushSaysOnceThatTransmittedWritesMayBeLost) {
