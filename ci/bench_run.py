@@ -157,6 +157,7 @@ def steps_of(sections, has_ucx, has_caf):
             for kind in ["call", "detached"]:
                 program("calls", [caf, kind, "1", "5000"])
                 program("calls", [caf, kind, "64", "30000"])
+            program("calls", [caf, "remote", "1", "400"])
             program("calls", [caf, "fan-in", "10000"])
     if "memory" in sections:
         program("memory", [ferry, "memory-tcp"])
