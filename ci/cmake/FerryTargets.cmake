@@ -83,7 +83,7 @@ function(ferry_add_test)
   if(NOT arg_NO_MAIN)
     target_link_libraries(${arg_NAME} PRIVATE GTest::gmock_main)
   endif()
-  target_compile_options(${arg_NAME} PRIVATE ${ferry_warnings} ${ferry_test_warnings})
+  target_compile_options(${arg_NAME} PRIVATE ${ferry_warnings} ${ferry_test_options})
   target_precompile_headers(${arg_NAME} REUSE_FROM ferry_test_pch)
   set_target_properties(${arg_NAME} PROPERTIES FOLDER tests RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin/tests")
 

@@ -28,6 +28,10 @@ if(FERRY_USE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
       "${FERRY_CCACHE}")
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      # A precompiled header from the cache is older than what it was made of; its content is what ccache compares.
+      add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+    endif()
   endif()
 endif()
 if(PROJECT_IS_TOP_LEVEL AND NOT FERRY_CCACHE)
