@@ -1,9 +1,8 @@
-// text_of(f): what the ferry::Error that f() throws says; "no error" where it throws none.
+// text_of(f): what the exception that f() throws says; "no error" where it throws none.
 #pragma once
 
+#include <exception>
 #include <string>
-
-#include <ferry/base/failure.hpp>
 
 namespace ferry::test {
 
@@ -11,7 +10,7 @@ template <class F>
 std::string text_of(F&& function) {
   try {
     function();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   return "no error";

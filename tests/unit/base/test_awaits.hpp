@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <text_of.hpp>
+
 #include <ferry/base/result.hpp>
 #include <ferry/base/task.hpp>
 #include <ferry/base/waiter.hpp>
@@ -152,16 +154,6 @@ std::optional<errc> code_of(F&& function) {
     return error.ferry_code();
   }
   return std::nullopt;
-}
-// The whole text of it.
-template <class F>
-std::string text_of(F&& function) {
-  try {
-    function();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "no exception";
 }
 
 }  // namespace ferry::test

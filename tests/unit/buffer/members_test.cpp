@@ -13,6 +13,7 @@
 
 #include <core_node.hpp>
 #include <manual_executor.hpp>
+#include <text_of.hpp>
 #include <thread_executor.hpp>
 
 namespace ferry {
@@ -194,12 +195,7 @@ TEST(Batch, DroppedAfterItsLastMemberEndedIsNotResumed) {
 
 template <class Many>
 std::string refusal(Node& node, Many& many) {
-  try {
-    node.run(run_all(many));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::text_of([&] { node.run(run_all(many)); });
 }
 
 TEST(Batch, RunsOnceAndRefusesMembersWithLimitsOfTheirOwn) {

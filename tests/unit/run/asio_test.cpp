@@ -23,6 +23,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <text_of.hpp>
 
 #include <ferry/ferry.hpp>
 
@@ -48,14 +49,11 @@ Task<ActorRef<Adder>> spawn_adder(Context context) {
 }
 
 std::string text_of(const std::exception_ptr& error) {
-  try {
+  return test::text_of([&error] {
     if (error) {
       std::rethrow_exception(error);
     }
-    return "no error";
-  } catch (const Error& failure) {
-    return failure.what();
-  }
+  });
 }
 
 // Memory of one node as another holds it, reached by "shm" or "tcp"; or of the same node, by "local": in place.
