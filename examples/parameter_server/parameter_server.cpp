@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
   }
   if (!ferry::is_child()) {
     try {
-      static_cast<void>(parameter_server::Dataset::load(settings.data));  // before any process is started for it
+      // Before any process is started for it.
+      settings.training_rows = parameter_server::Dataset::load(settings.data).training().size();
     } catch (const std::exception& error) {
       fmt::print(stderr, "FAILED {}\n", error.what());
       return 1;

@@ -54,10 +54,11 @@ ferry::Task<void> watch(ferry::ActorRef<ParameterServer> server, std::uint32_t e
   }
 }
 
-std::uint64_t steps_per_epoch(const Settings& settings, std::size_t rows) {
+std::uint64_t steps_per_epoch(const Settings& settings) {
+  const std::uint64_t rows = settings.training_rows;
   std::uint64_t steps = 0;
   for (std::uint32_t worker = 0; worker < settings.workers; ++worker) {
-    const std::size_t share = rows / settings.workers + (worker < rows % settings.workers ? 1 : 0);
+    const std::uint64_t share = rows / settings.workers + (worker < rows % settings.workers ? 1 : 0);
     steps += (share + 31) / 32;
   }
   return steps;
@@ -108,7 +109,7 @@ ferry::Task<int> train(ferry::Context context, Settings settings) {
   fmt::print("{:>5}  {:>8}  {:>8}  {:>14}  {:>14}  {:>9}\n", "epoch", "loss", "accuracy", "one-sided B", "messages B",
              "GB/s");
 
-  const std::uint64_t steps = steps_per_epoch(settings, Dataset::load(settings.data).training().size());
+  const std::uint64_t steps = steps_per_epoch(settings);
   std::uint64_t moved = 0;
   std::uint64_t control = 0;
   std::uint64_t done = 0;

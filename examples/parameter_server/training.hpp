@@ -9,7 +9,8 @@ namespace parameter_server {
 struct Settings {
   std::uint32_t workers = 4;
   std::uint32_t epochs = 10;
-  std::string data;  // the CSV file
+  std::string data;                 // the CSV file
+  std::uint64_t training_rows = 0;  // of it; the root alone needs it
   std::string transport = "auto";
   std::uint64_t seed = 1;
   bool suppress_pushes = false;
