@@ -56,8 +56,7 @@ void post_outcome(const Executor& executor, Handler handler, std::exception_ptr 
 template <class T, class Handler>
 void refuse_empty(Handler handler) {
   const auto executor = boost::asio::get_associated_executor(handler, boost::asio::system_executor());
-  const std::exception_ptr error = std::make_exception_ptr(
-      Error(Failure(errc::invalid_argument, "the reference is empty (default-constructed)").during("async")));
+  const std::exception_ptr error = std::make_exception_ptr(Error(empty_reference().during("async")));
   if constexpr (std::is_void_v<T>) {
     post_outcome(executor, std::move(handler), error);
   } else {

@@ -63,7 +63,7 @@ Result<void> try_send(const CallTarget& target, wire::Bytes message) {
                : named.with_peer(fmt::format("actor {} of {}", target.actor.value(), target.peer->describe()));
   };
   if (target.peer == nullptr) {
-    return refused(Failure(errc::invalid_argument, "the actor reference is empty (default-constructed)"));
+    return refused(empty_reference("actor reference"));
   }
   NodeCore& node = target.peer->node();
   if (message.size() > node.limits().frame_bytes) {

@@ -16,7 +16,7 @@ bool MessageAwaiter::refuse(Failure why) noexcept {
 bool MessageAwaiter::start(std::coroutine_handle<> handle, MessageKind kind) {
   kind_ = kind;
   if (target_.peer == nullptr) {
-    return refuse(Failure(errc::invalid_argument, "the actor reference is empty (default-constructed)"));
+    return refuse(empty_reference("actor reference"));
   }
   NodeCore& node = target_.peer->node();
   runtime_ = node.actors();

@@ -9,6 +9,7 @@
 
 #include <ferry/buffer/members_awaiter.hpp>
 #include <ferry/transport/node_core.hpp>
+#include <ferry/transport/peer.hpp>
 
 namespace ferry {
 namespace {
@@ -54,7 +55,7 @@ void Sequence::check() const {
   for (std::size_t index = 0; index < members_.size(); ++index) {
     const detail::Member& member = members_[index];
     if (member.peer == nullptr) {
-      refuse(fmt::format("the reference of member {} is empty (default-constructed)", index));
+      refuse(empty_reference(fmt::format("reference of member {}", index)).detail());
     }
     if (member.peer != members_.front().peer) {
       refuse(fmt::format("member {} belongs to another owner than member 0; a sequence has one owner", index));

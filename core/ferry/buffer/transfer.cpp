@@ -4,6 +4,7 @@
 
 #include <ferry/base/limits.hpp>
 #include <ferry/transport/node_core.hpp>
+#include <ferry/transport/peer.hpp>
 
 namespace ferry::detail {
 namespace {
@@ -64,7 +65,7 @@ Failure check_word(const OperationRequest& operation) {
 Failure check_all(const OperationRequest& operation, Access needed) {
   const RemoteRegion& region = operation.region;
   if (!region.owner) {
-    return Failure(errc::invalid_argument, "the reference is empty (default-constructed)");
+    return empty_reference();
   }
   if (operation.kind == OperationKind::flush) {
     return {};

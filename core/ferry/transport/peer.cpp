@@ -9,6 +9,10 @@
 
 namespace ferry {
 
+Failure empty_reference(std::string_view what) {
+  return Failure(errc::invalid_argument, fmt::format("the {} is empty (default-constructed)", what));
+}
+
 Peer::Peer(NodeCore& node, ProcessId id) : node_(node), id_(id) {}
 
 Peer::~Peer() {

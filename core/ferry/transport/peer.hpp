@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -24,6 +25,9 @@ namespace ferry {
 
 class NodeCore;
 class Peer;
+
+// What every use of a default-constructed reference ends with (invalid_argument). what: "reference", "actor reference".
+Failure empty_reference(std::string_view what = "reference");
 
 // Counts the channels of a Peer: what is sent or started under one number ends with that channel. Never 0.
 using ChannelNumber = std::uint64_t;

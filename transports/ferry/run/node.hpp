@@ -23,6 +23,7 @@
 #include <ferry/base/block_on.hpp>
 #include <ferry/run/real_node.hpp>
 #include <ferry/run/run.hpp>
+#include <ferry/transport/peer.hpp>
 
 namespace ferry {
 
@@ -62,7 +63,7 @@ requires requires(A& awaitable) {
 }
 auto block_on(A awaitable) {
   if (awaitable.peer() == nullptr) {
-    throw Error(Failure(errc::invalid_argument, "the reference is empty (default-constructed)").during("block_on"));
+    throw Error(empty_reference().during("block_on"));
   }
   NodeCore& node = awaitable.peer()->node();
   return ferry::block_on(node.executor(), &node, detail::as_task(std::move(awaitable)));

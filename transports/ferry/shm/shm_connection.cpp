@@ -5,6 +5,7 @@
 #include <ferry/base/check.hpp>
 #include <ferry/base/limits.hpp>
 #include <ferry/shm/shm_channel.hpp>
+#include <ferry/transport/peer.hpp>
 
 namespace ferry::shm {
 
@@ -37,7 +38,7 @@ Started ShmConnection::start(Operation& operation) noexcept {
     return channel_.load(std::memory_order_relaxed) != nullptr ? Started::complete : Started::not_open;
   }
   if (!operation.region.generation) [[unlikely]] {
-    operation.failure = Failure(errc::invalid_argument, "the reference is empty");
+    operation.failure = empty_reference();
     return Started::complete;
   }
   CopyCursor cursor;
