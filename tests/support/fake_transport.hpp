@@ -96,7 +96,7 @@ class FakeConnection final : public Connection {
       operation->complete(Failure(errc::outcome_unknown, "the channel broke").with_effect(Effect::unknown));
     }
     for (Operation* operation : again) {
-      events_.redrive(*operation);
+      events_.redrive(*operation, why);
     }
     events_.on_closed(*this, why, state);
   }

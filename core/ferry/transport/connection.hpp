@@ -86,8 +86,9 @@ class ConnectionEvents {
   virtual void on_open(Connection& connection) noexcept = 0;
   virtual void on_closed(Connection& connection, const Failure& why, PeerState state) noexcept = 0;
   // Gives back an operation of a broken channel that may be started again: provably unexecuted, or a read. Comes
-  // before the on_closed of that channel.
-  virtual void redrive(Operation& operation) noexcept = 0;
+  // before the on_closed of that channel; why: what it will say. A member of a sequence is not started again, but ends
+  // not_executed with it.
+  virtual void redrive(Operation& operation, const Failure& why) noexcept = 0;
   // A message that answers ours.
   virtual void on_message(Connection& connection, wire::Bytes&& message) noexcept = 0;
 

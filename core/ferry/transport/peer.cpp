@@ -96,7 +96,7 @@ Started Peer::start_slow(Operation& operation) noexcept {
     }
   }
   if (bound_to != 0) {
-    operation.failure = channel_of_sequence_ended();
+    operation.failure = channel_of_sequence_ended(last_end_);
     return Started::complete;
   }
   operations_.push_back(operation);

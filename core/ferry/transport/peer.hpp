@@ -119,7 +119,7 @@ class Peer final : private ConnectionEvents {
 
   void on_open(Connection& connection) noexcept override;
   void on_closed(Connection& connection, const Failure& why, PeerState state) noexcept override;
-  void redrive(Operation& operation) noexcept override;
+  void redrive(Operation& operation, const Failure& why) noexcept override;
   void on_message(Connection& connection, wire::Bytes&& message) noexcept override;
 
   Started start_slow(Operation& operation) noexcept;
@@ -129,7 +129,7 @@ class Peer final : private ConnectionEvents {
   void hand_over(Connection& connection) noexcept;
   void fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, PeerState state) noexcept;
   Failure unreachable() const;
-  Failure channel_of_sequence_ended() const;
+  static Failure channel_of_sequence_ended(const Failure& why);
 
   NodeCore& node_;
   const ProcessId id_;

@@ -57,11 +57,11 @@ void Peer::call_open(Connection& connection) noexcept {
   connection.open();
 }
 
-// Under the lock.
-Failure Peer::channel_of_sequence_ended() const {
+// why: none while the channel is ending.
+Failure Peer::channel_of_sequence_ended(const Failure& why) {
   return Failure(errc::not_executed,
                  fmt::format("the channel of its sequence has ended ({}); its members are not started on another",
-                             last_end_ ? last_end_.to_text() : "it is being closed"));
+                             why ? fmt::format("{}: {}", to_string(why.code()), why.detail()) : "it is being closed"));
 }
 
 // A peer that was reached and refuses tells more than one that was not: its code counts.
@@ -184,13 +184,13 @@ void Peer::on_closed(Connection& connection, const Failure& why, PeerState state
   }
 }
 
-void Peer::redrive(Operation& operation) noexcept {
+void Peer::redrive(Operation& operation, const Failure& why) noexcept {
   std::unique_lock lock(mutex_);
   operation.connection.store(nullptr, std::memory_order_release);
   if (state_ == State::gone || operation.sequence.id != 0) {
-    const Failure why = state_ == State::gone ? fate_ : channel_of_sequence_ended();
+    const Failure end = state_ == State::gone ? fate_ : channel_of_sequence_ended(why);
     lock.unlock();
-    operation.complete(why);
+    operation.complete(end);
     return;
   }
   operations_.push_back(operation);

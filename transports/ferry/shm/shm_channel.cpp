@@ -229,14 +229,7 @@ void ShmChannel::finish(const Failure& why, PeerState state) noexcept {
   if (shared_ != nullptr) {
     const Failure unknown = state == PeerState::gone ? lost : named(Failure(errc::outcome_unknown, why.detail()));
     for (Operation* again : shared_->pending.end(unknown, false)) {
-      if (again->sequence.id != 0) {
-        again->connection.store(nullptr, std::memory_order_release);
-        again->complete(
-            Failure(errc::not_executed,
-                    fmt::format("the channel ended, and a sequence is not started again: {}", why.detail())));
-      } else {
-        events.redrive(*again);
-      }
+      events.redrive(*again, lost);
     }
     shared_->pending.handed_back();
     shared_->pending.deliver();

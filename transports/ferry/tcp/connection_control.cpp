@@ -86,10 +86,10 @@ void TcpConnection::on_broken(const Failure& why, PeerState state) noexcept {
   lock.unlock();
   settle();
   for (Operation* operation : again) {
-    events_.redrive(*operation);
+    events_.redrive(*operation, why);
   }
   if (reopen) {
-    events_.redrive(reopen_);
+    events_.redrive(reopen_, why);
   }
   lock.lock();
   state_ = State::idle;
