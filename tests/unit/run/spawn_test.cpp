@@ -1,7 +1,10 @@
 // Programs that make a Node in place of run() and spawn processes: this one is root, child, and the child that forgot.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -15,7 +18,9 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kForgetful = "FERRY_TEST_FORGETFUL";
+constexpr const char* kBare = "FERRY_TEST_BARE";
 constexpr int kRefused = 7;
+constexpr int kServed = 8;
 
 class Answer : public Actor {
  public:
@@ -52,6 +57,30 @@ TEST(Spawn, ServingReturnsAtOnceInAProcessThatNobodySpawned) {
   serve_if_child(actors<Answer>);
 }
 
+// execve with an empty list. Linux from 5.18 on gives the program an empty first argument in place of none; before
+// that there is nothing to give to a child.
+TEST(Spawn, RootWithoutArgumentsIsServedByItsChildrenOrToldWhyNot) {
+  const pid_t root = ::fork();
+  if (root == 0) {
+    ::setenv(kBare, "1", 1);
+    std::array<char*, 1> none{};
+    ::execve("/proc/self/exe", none.data(), environ);
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(root, &status, 0), root);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_THAT(WEXITSTATUS(status), testing::AnyOf(kServed, kRefused));
+}
+
+int spawn_without_arguments() {
+  Node node(NodeOptions{}, actors<Answer>);
+  std::uint64_t answer = 0;
+  const std::string text = test::text_of([&] { answer = node.block_on(ask_a_child(node.context())); });
+  std::fprintf(stderr, "%s\n", text.c_str());
+  return answer == 42 ? kServed : text.find("/proc/self/cmdline") != std::string::npos ? kRefused : 1;
+}
+
 int forget_to_serve() {
   const std::string text = test::text_of([] { const Node node; });
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -67,6 +96,9 @@ int main(int argc, char** argv) {
     return forget_to_serve();
   }
   ferry::serve_if_child(ferry::actors<Answer>);
+  if (std::getenv(kBare) != nullptr) {
+    return spawn_without_arguments();
+  }
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -2,10 +2,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -143,6 +145,36 @@ TEST(OsProcessHost, EachWayOfFailingHasItsOwnText) {
     EXPECT_EQ(ended.wait().to_text(), text);
   }
   std::filesystem::remove_all(directory);
+}
+
+// One descriptor more each time: what is opened last is this process's own list of arguments.
+TEST(OsProcessHost, AChildWithoutItsArgumentsIsRefusedLikeAnyOtherLack) {
+  auto host = make_host();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<std::string> refusals;
+  Ended ended;
+  for (rlim_t allowed = 0;; ++allowed) {
+    ASSERT_LT(allowed, 20U);
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit tight{static_cast<rlim_t>(next) + allowed, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+    auto child = host->start(child_that("says what it found"), ended);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (child) {
+      EXPECT_THAT(ended.wait().to_text(), HasSubstr("child: yes"));
+      break;
+    }
+    refusals.push_back(child.error().to_text());
+  }
+  constexpr const char* kNoArguments =
+      "spawn_failed: this process's own arguments, which the child shall have, cannot be read from "
+      "/proc/self/cmdline; too few descriptors (ulimit -n) are a reason";
+  EXPECT_EQ(std::count(refusals.begin(), refusals.end(), kNoArguments), 1);
+  for (const std::string& refusal : refusals) {
+    EXPECT_THAT(refusal, testing::AnyOf(kNoArguments, HasSubstr("Too many open files (EMFILE)")));
+  }
 }
 
 TEST(OsProcessHost, LeavesNeitherZombiesNorDescriptors) {
