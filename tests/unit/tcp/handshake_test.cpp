@@ -68,6 +68,19 @@ TEST_P(TcpHandshakeSteps, BothSidesLearnWhoTheOtherIsHoweverTheBytesAreCut) {
   EXPECT_EQ(one.welcome().session, 77u);
   EXPECT_EQ(one.welcome().name, "server");
 }
+
+TEST_P(TcpHandshakeSteps, AnOwnerThatCannotServeSaysWhyInTheLastWord) {
+  auto one = initiator();
+  auto other = owner();
+  ASSERT_TRUE(carry(one.out(), other, GetParam()));
+  ASSERT_TRUE(carry(other.out(), one, GetParam()));
+  ASSERT_TRUE(carry(one.out(), other, GetParam()).value());
+  other.refuse(Failure(errc::resource_exhausted, "no room" + std::string(5000, '.')));
+  const auto outcome = carry(other.out(), one, GetParam());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code(), errc::resource_exhausted);
+  EXPECT_EQ(outcome.error().detail(), "no room" + std::string(1024 - 7, '.'));
+}
 INSTANTIATE_TEST_SUITE_P(Tcp, TcpHandshakeSteps, testing::Values(1, 3, 24, 100, 1 << 20));
 
 TEST(TcpHandshake, NothingOfTheIntroductionIsToldToAnOwnerThatHasNotProvedItself) {

@@ -12,6 +12,7 @@
 #include <new>
 #include <span>
 
+#include <ferry/base/result.hpp>
 #include <ferry/tcp/frames.hpp>
 #include <ferry/wire/bytes.hpp>
 
@@ -102,6 +103,15 @@ class ReceiveBuffer {
   detail::Pages memory_ = detail::make_pages(kCapacity);
   std::size_t begin_ = 0;  // a multiple of eight
   std::size_t end_ = 0;
+};
+
+// Both of one socket.
+struct ChannelBuffers {
+  ReceiveBuffer in;
+  SendBuffer out;
+
+  // resource_exhausted if there is no memory for them.
+  static Result<ChannelBuffers> create();
 };
 
 }  // namespace ferry::tcp

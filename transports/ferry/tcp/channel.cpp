@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,7 +29,19 @@ Duration tick_length(const NodeLimits& limits) noexcept {
 
 }  // namespace
 
-Channel::Channel(ChannelEnd& end, std::mutex& mutex, Socket socket, std::string who, const Context& context)
+Result<ChannelBuffers> ChannelBuffers::create() {
+  try {
+    return ChannelBuffers();
+  } catch (const std::bad_alloc&) {
+    return Failure(errc::resource_exhausted,
+                   fmt::format("no memory for the {} bytes of a connection's buffers; allocate less, or raise the "
+                               "process's limit (ulimit -v)",
+                               ReceiveBuffer::kCapacity + SendBuffer::kCapacity));
+  }
+}
+
+Channel::Channel(ChannelEnd& end, std::mutex& mutex, Socket socket, ChannelBuffers buffers, std::string who,
+                 const Context& context)
     : end_(end),
       mutex_(mutex),
       socket_(std::move(socket)),
@@ -36,6 +50,8 @@ Channel::Channel(ChannelEnd& end, std::mutex& mutex, Socket socket, std::string 
       tick_(tick_length(context.limits)),
       heartbeat_ticks_(std::max<Duration::rep>(context.limits.heartbeat / tick_, 1)),
       silence_ticks_(std::max<Duration::rep>(context.limits.failure_detection / tick_ - 1, 2)),
+      in_(std::move(buffers.in)),
+      out_(std::move(buffers.out)),
       clock_(*this) {}
 
 Channel::~Channel() = default;

@@ -59,7 +59,8 @@ class Channel final : public EventSource, public std::enable_shared_from_this<Ch
   };
 
   // `mutex` is the end's, which guards the channel too. who: of the peer, for error texts.
-  Channel(ChannelEnd& end, std::mutex& mutex, Socket socket, std::string who, const Context& context);
+  Channel(ChannelEnd& end, std::mutex& mutex, Socket socket, ChannelBuffers buffers, std::string who,
+          const Context& context);
   ~Channel();
 
   // Joins the reactor and starts the clock. The lock is held.

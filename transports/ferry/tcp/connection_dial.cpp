@@ -186,8 +186,15 @@ void TcpConnection::on_dialed(Dialer& dialer, Socket socket, const Welcome& welc
 }
 
 void TcpConnection::open_channel(Socket socket, const std::string& where, const Welcome& welcome) noexcept {
-  auto channel = std::make_shared<Channel>(static_cast<ChannelEnd&>(*this), mutex_, std::move(socket),
-                                           welcome.name.empty() ? where : welcome.name + " at " + where, context_);
+  auto buffers = ChannelBuffers::create();
+  if (!buffers) {
+    const Failure why = buffers.error();
+    give_up_dialing(&why, PeerState::unknown);
+    return;
+  }
+  auto channel =
+      std::make_shared<Channel>(static_cast<ChannelEnd&>(*this), mutex_, std::move(socket), std::move(*buffers),
+                                welcome.name.empty() ? where : welcome.name + " at " + where, context_);
   std::unique_lock lock(mutex_);
   if (state_ != State::dialing) {
     return;

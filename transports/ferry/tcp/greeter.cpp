@@ -115,11 +115,28 @@ bool Greeter::converse() noexcept {
       return true;
     }
     if (*done) {
+      if (!make_buffers()) {
+        return true;
+      }
       authenticated_ = true;
       session_ = events_.on_authenticated(*this);
       return take_over();
     }
   }
+}
+
+// False: there is no memory for them, which was reported and told to the initiator.
+bool Greeter::make_buffers() noexcept {
+  auto buffers = ChannelBuffers::create();
+  if (!buffers) {
+    const Failure why = buffers.error();
+    handshake_.refuse(why);
+    flush();
+    fail(&why);
+    return false;
+  }
+  buffers_ = std::move(*buffers);
+  return true;
 }
 
 // The initiator is told that it may begin only when nothing of its earlier channel can have an effect any more
@@ -146,7 +163,7 @@ bool Greeter::take_over() noexcept {
     return true;
   }
   reported_ = true;
-  events_.on_greeted(*this, std::move(socket_), std::move(session_));
+  events_.on_greeted(*this, std::move(socket_), std::move(*buffers_), std::move(session_));
   return true;
 }
 

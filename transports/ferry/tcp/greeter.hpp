@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <ferry/base/executor.hpp>
@@ -23,8 +24,9 @@ class GreeterEvents {
  public:
   // Authenticated. The session that it belongs to, for the time until its inbound begins.
   virtual std::shared_ptr<Session> on_authenticated(Greeter& greeter) noexcept = 0;
-  // The earlier channel is gone and the initiator was told: the socket is an inbound's now.
-  virtual void on_greeted(Greeter& greeter, Socket socket, std::shared_ptr<Session> session) noexcept = 0;
+  // The earlier channel is gone and the initiator was told: the socket is an inbound's now, with its buffers.
+  virtual void on_greeted(Greeter& greeter, Socket socket, ChannelBuffers buffers,
+                          std::shared_ptr<Session> session) noexcept = 0;
   // It is over; why: null if that is no news to anybody.
   virtual void on_greeting_failed(Greeter& greeter, const Failure* why) noexcept = 0;
 
@@ -62,6 +64,7 @@ class Greeter final : public EventSource, public std::enable_shared_from_this<Gr
   void expire() noexcept;
   bool converse() noexcept;
   bool flush() noexcept;
+  bool make_buffers() noexcept;
   bool take_over() noexcept;
   void fail(const Failure* why) noexcept;
 
@@ -72,6 +75,7 @@ class Greeter final : public EventSource, public std::enable_shared_from_this<Gr
   OwnerHandshake handshake_;
   const std::string name_;  // this process's
   std::shared_ptr<Session> session_;
+  std::optional<ChannelBuffers> buffers_;  // of the inbound; made before the initiator is told that it may begin
   bool authenticated_ = false;
   bool reported_ = false;
   std::atomic<bool> given_up_{false};

@@ -331,4 +331,13 @@ void OwnerHandshake::accept(const Welcome& welcome) {
   writer.raw(wire::as_bytes(name));
 }
 
+void OwnerHandshake::refuse(const Failure& why) {
+  wire::Writer writer(out_);
+  const std::string_view text = std::string_view(why.detail()).substr(0, kTextBytes);
+  writer.u32(static_cast<std::uint32_t>(why.code()));
+  writer.u32(static_cast<std::uint32_t>(text.size()));
+  writer.u64(0);
+  writer.raw(wire::as_bytes(text));
+}
+
 }  // namespace ferry::tcp

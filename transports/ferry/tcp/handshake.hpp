@@ -96,6 +96,8 @@ class OwnerHandshake {
   bool is_misdirected() const noexcept { return answered_ && hello_.wanted != self_; }
 
   void accept(const Welcome& welcome);
+  // The initiator's feed() gives it `why`.
+  void refuse(const Failure& why);
 
  private:
   OwnerHandshake(const JobSecret& secret, ProcessId self, const Nonce& nonce) noexcept;

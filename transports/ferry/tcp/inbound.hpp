@@ -32,8 +32,8 @@ class InboundOwner {
 
 class TcpInbound final : public Inbound, public ChannelEnd, public std::enable_shared_from_this<TcpInbound> {
  public:
-  TcpInbound(NodeCore& node, InboundOwner& owner, std::shared_ptr<Session> session, Socket socket, std::string who,
-             const Channel::Context& context);
+  TcpInbound(NodeCore& node, InboundOwner& owner, std::shared_ptr<Session> session, Socket socket,
+             ChannelBuffers buffers, std::string who, const Channel::Context& context);
 
   // Begins to serve, unless it has been ended already: false.
   bool begin();

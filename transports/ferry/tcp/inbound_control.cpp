@@ -5,12 +5,13 @@
 namespace ferry::tcp {
 
 TcpInbound::TcpInbound(NodeCore& node, InboundOwner& owner, std::shared_ptr<Session> session, Socket socket,
-                       std::string who, const Channel::Context& context)
+                       ChannelBuffers buffers, std::string who, const Channel::Context& context)
     : node_(node),
       owner_(owner),
       stats_(context.stats),
       session_(std::move(session)),
-      channel_(std::make_shared<Channel>(*this, mutex_, std::move(socket), std::move(who), context)) {}
+      channel_(
+          std::make_shared<Channel>(*this, mutex_, std::move(socket), std::move(buffers), std::move(who), context)) {}
 
 bool TcpInbound::begin() {
   const std::lock_guard lock(mutex_);

@@ -198,7 +198,8 @@ void TcpTransport::on_greeting_failed(Greeter& greeter, const Failure* why) noex
   done_greeting();
 }
 
-void TcpTransport::on_greeted(Greeter& greeter, Socket socket, std::shared_ptr<Session> session) noexcept {
+void TcpTransport::on_greeted(Greeter& greeter, Socket socket, ChannelBuffers buffers,
+                              std::shared_ptr<Session> session) noexcept {
   const auto taken = take(greeter);
   if (taken == nullptr) {
     session->finish_takeover(nullptr);
@@ -213,7 +214,7 @@ void TcpTransport::on_greeted(Greeter& greeter, Socket socket, std::shared_ptr<S
     who = introduction.name + " at " + who;
   }
   const auto inbound = std::make_shared<TcpInbound>(node_, static_cast<InboundOwner&>(*this), session,
-                                                    std::move(socket), std::move(who), context_);
+                                                    std::move(socket), std::move(buffers), std::move(who), context_);
   {
     const std::lock_guard lock(mutex_);
     inbounds_.push_back(inbound);

@@ -55,7 +55,8 @@ class TcpTransport final : public Transport, private InboundOwner, private Greet
  private:
   void on_inbound_ended(TcpInbound& inbound, bool for_good) noexcept override;
   std::shared_ptr<Session> on_authenticated(Greeter& greeter) noexcept override;
-  void on_greeted(Greeter& greeter, Socket socket, std::shared_ptr<Session> session) noexcept override;
+  void on_greeted(Greeter& greeter, Socket socket, ChannelBuffers buffers,
+                  std::shared_ptr<Session> session) noexcept override;
   void on_greeting_failed(Greeter& greeter, const Failure* why) noexcept override;
   void on_accepted(Socket socket, const SocketAddress& from) noexcept override;
   void greet(Socket socket, const SocketAddress& from);
