@@ -246,5 +246,31 @@ TEST(Lifecycle, ManyConnectionsLeaveNoDescriptorAndNoMapping) {
   eventually([&] { return mappings() <= mapped; });
 }
 
+TEST(Lifecycle, AMemberOfASequenceIsNotStartedOnAnotherChannelAndSaysWhyItLostItsOwn) {
+  TestNodeOptions options;
+  options.limits.heartbeat = std::chrono::milliseconds(5);
+  options.limits.failure_detection = std::chrono::milliseconds(200);
+  TestNode owner(options);
+  options.id = unique_id();
+  TestNode initiator(options);
+  std::vector<std::byte> other(64);
+  TestRegion region(owner, other);
+  Atomic warm(OperationKind::fetch_add, region.ref(), 0, 1);
+  ASSERT_FALSE(warm.run(initiator.peer(owner)));
+  owner.loop.stop_polling();
+  Atomic member(OperationKind::fetch_add, region.ref(), 0, 10);
+  member.sequence = {7, 0, 0};
+  member.run(initiator.peer(owner));
+  owner.loop.resume_polling();
+  EXPECT_EQ(member.code(), errc::not_executed);
+  EXPECT_NE(member.failure.detail().find("the channel of its sequence has ended (peer_lost: the process (PID"),
+            std::string::npos)
+      << member.failure.to_text();
+  EXPECT_NE(member.failure.detail().find("was silent for 200 ms"), std::string::npos) << member.failure.to_text();
+  Atomic next(OperationKind::fetch_add, region.ref(), 0, 100);
+  ASSERT_FALSE(next.run(initiator.peer(owner)));
+  EXPECT_EQ(next.result, 1U);
+}
+
 }  // namespace
 }  // namespace ferry::shm
