@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace ferry::test {
 
@@ -20,6 +22,16 @@ inline std::string refusal() {
   }
   EXPECT_NE(pclose(pipe), 0) << FERRY_REFUSED_SOURCE << " compiled";
   return output;
+}
+
+// Errors in what the compiler said, follow-ups included.
+inline std::size_t count_errors(std::string_view output) {
+  std::size_t count = 0;
+  constexpr std::string_view kError = " error: ";
+  for (std::size_t at = output.find(kError); at != std::string_view::npos; at = output.find(kError, at + 1)) {
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace ferry::test

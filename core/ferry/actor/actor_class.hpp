@@ -125,7 +125,9 @@ constexpr EndpointInfo endpoint_info() {
                     Called::takes_stop,
                     nullptr,
                     nullptr};
-  if constexpr (Called::is_task) {
+  if constexpr (!Called::can_travel) {
+    return info;
+  } else if constexpr (Called::is_task) {
     info.start = &start_endpoint<T, Entry>;
   } else {
     info.run = &run_endpoint<T, Entry>;
@@ -235,7 +237,11 @@ ActorClass actor_class() {
   static_assert(detail::kHasEndpoints<T>,
                 "an actor class says what can be called, behind the functions: "
                 "static constexpr auto endpoints = ferry::endpoints<&T::function, …>;");
-  return ActorClass{wire::class_name<T>(), actor_fingerprint<T>(), detail::kEndpointInfos<T>, &detail::construct<T>};
+  if constexpr (detail::kHasEndpoints<T>) {
+    return ActorClass{wire::class_name<T>(), actor_fingerprint<T>(), detail::kEndpointInfos<T>, &detail::construct<T>};
+  } else {
+    return {};
+  }
 }
 
 namespace detail {

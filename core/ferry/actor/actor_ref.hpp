@@ -53,10 +53,14 @@ CallTarget target_of(const ActorAddress& address) {
 
 template <auto Function, class... A>
 wire::Bytes encode_request(A&&... arguments) {
-  using Arguments = typename EndpointShapeOf<std::remove_cv_t<decltype(Function)>>::Arguments;
-  static_assert(kAcceptable<Arguments, A...>, "the arguments do not fit the endpoint's parameters");
+  using Called = EndpointShapeOf<std::remove_cv_t<decltype(Function)>>;
+  using Arguments = typename Called::Arguments;
+  constexpr bool kFits = !Called::can_travel || kAcceptable<Arguments, A...>;
+  static_assert(kFits, "the arguments do not fit the endpoint's parameters");
   wire::Bytes message = new_request();
-  encode_arguments(message, static_cast<Arguments*>(nullptr), std::forward<A>(arguments)...);
+  if constexpr (kFits && Called::can_travel) {
+    encode_arguments(message, static_cast<Arguments*>(nullptr), std::forward<A>(arguments)...);
+  }
   return message;
 }
 
@@ -77,8 +81,8 @@ class ActorRef {
   template <auto Function, class... A>
   auto call(A&&... arguments) const {
     using Called = detail::EndpointShapeOf<std::remove_cv_t<decltype(Function)>>;
-    return Call<typename Called::Result>(detail::target_of<T, Function>(address_),
-                                         detail::encode_request<Function>(std::forward<A>(arguments)...), Limits{});
+    return Call<detail::ResultOf<Called>>(detail::target_of<T, Function>(address_),
+                                          detail::encode_request<Function>(std::forward<A>(arguments)...), Limits{});
   }
 
   // co_await ref.send<&T::f>(arguments…): sent once there is room; no reply. An exception of the endpoint is logged

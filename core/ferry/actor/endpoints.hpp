@@ -19,6 +19,7 @@
 #include <ferry/base/stop_token.hpp>
 #include <ferry/base/task.hpp>
 #include <ferry/wire/fingerprint.hpp>
+#include <ferry/wire/kinds.hpp>
 #include <ferry/wire/symbol_name.hpp>
 #include <ferry/wire/type_name.hpp>
 
@@ -51,6 +52,10 @@ struct WireTuple {
                                       std::tuple<std::decay_t<Parameter>>>>()...));
 };
 
+template <class T>
+inline constexpr bool kTravels = std::is_void_v<T> || (std::is_move_constructible_v<T> &&
+                                                       (wire::Coded<T> || std::is_default_constructible_v<T>));
+
 template <class Class, class Return, class... Parameter>
 struct EndpointShape {
   using Owner = Class;
@@ -59,11 +64,17 @@ struct EndpointShape {
   using Parameters = std::tuple<std::decay_t<Parameter>...>;  // with StopTokens
   static constexpr bool is_task = UnwrapTask<Return>::is_task;
   static constexpr bool takes_stop = (... || std::is_same_v<std::decay_t<Parameter>, StopToken>);
+  // Whether it can be decoded. Where not, actor_fingerprint() refuses it and the others keep quiet.
+  static constexpr bool can_travel = kTravels<std::decay_t<Result>> && (... && kTravels<std::decay_t<Parameter>>);
   static_assert(!std::is_reference_v<Result>, "an endpoint returns a value: references cannot travel");
   static_assert((... &&
                  !(std::is_lvalue_reference_v<Parameter> && !std::is_const_v<std::remove_reference_t<Parameter>>)),
                 "an endpoint takes values or const references: a caller elsewhere cannot lend an object");
 };
+
+// What the caller gets; nothing where the endpoint is refused.
+template <class Called>
+using ResultOf = std::conditional_t<Called::can_travel, typename Called::Result, void>;
 
 template <class Function>
 struct EndpointShapeOf;
@@ -156,6 +167,9 @@ std::uint32_t actor_fingerprint() {
     std::string text(wire::class_name<T>());
     std::remove_cvref_t<decltype(T::endpoints)>::for_each([&text]<class Entry>() {
       using Called = detail::EndpointShapeOf<std::remove_cv_t<decltype(Entry::function)>>;
+      static_assert(Called::can_travel,
+                    "an endpoint takes and returns what can be moved and has a default constructor or a "
+                    "ferry::wire::Codec");
       text += '|';
       text += wire::member_name<Entry::function>();
       text += '(';

@@ -49,7 +49,7 @@ class ActorMesh {
   // with every failed rank. The arguments are encoded once.
   template <auto Function, class... A>
   auto call(const A&... arguments) const {
-    using R = typename detail::EndpointShapeOf<std::remove_cv_t<decltype(Function)>>::Result;
+    using R = detail::ResultOf<detail::EndpointShapeOf<std::remove_cv_t<decltype(Function)>>>;
     auto calls = messages<Call<R>, Function>(detail::encode_request<Function>(arguments...));
     if constexpr (std::is_void_v<R>) {
       return all_void(shape_, std::move(calls));

@@ -237,10 +237,11 @@ bool decode_through(Decoder& decoder, T& out, Make make) {
 template <class T>
 bool decode_into(Decoder& decoder, T& out) {
   constexpr Kind kThis = kKindOf<T>;
-  static_assert(SupportedType<T>::kSupported);
   static_assert(!kinds::TextView<T>, "ferry cannot receive a view of text: use std::string.");
   static_assert(!kinds::is_byte_span<T>, "ferry cannot receive a view of bytes: use std::vector<std::byte>.");
-  if constexpr (kThis == Kind::coded) {
+  if constexpr (!kIsSupported<T> || kinds::TextView<T> || kinds::is_byte_span<T>) {
+    return false;
+  } else if constexpr (kThis == Kind::coded) {
     Result<T> value = Codec<T>::decode(decoder);
     if (!value) {
       return decoder.fail(value.error());
@@ -264,14 +265,14 @@ bool decode_into(Decoder& decoder, T& out) {
     return codec::decode_through<typename T::representation>(decoder, out, [](auto value) { return T(value); });
   } else if constexpr (kThis == Kind::duration) {
     return codec::decode_through<typename T::rep>(decoder, out, [](auto value) { return T(value); });
-  } else if constexpr (kThis == Kind::text && !kinds::TextView<T>) {
+  } else if constexpr (kThis == Kind::text) {
     std::string_view text;
     if (!decoder.read_string(text)) {
       return false;
     }
     out.assign(text);
     return true;
-  } else if constexpr (kThis == Kind::binary && !kinds::is_byte_span<T>) {
+  } else if constexpr (kThis == Kind::binary) {
     return codec::decode_binary(decoder, out);
   } else if constexpr (kThis == Kind::list) {
     return codec::decode_list(decoder, out);
@@ -287,10 +288,12 @@ bool decode_into(Decoder& decoder, T& out) {
     return codec::decode_optional(decoder, out);
   } else if constexpr (kThis == Kind::variant) {
     return codec::decode_variant(decoder, out);
-  } else if constexpr (kThis == Kind::aggregate && aggregate::Check<T>::kGood) {
-    return codec::decode_members(decoder, aggregate::members_of(out));
-  } else {
-    return false;
+  } else if constexpr (kThis == Kind::aggregate) {
+    if constexpr (aggregate::Check<T>::kGood) {
+      return codec::decode_members(decoder, aggregate::members_of(out));
+    } else {
+      return false;
+    }
   }
 }
 
@@ -305,11 +308,13 @@ Result<T> decode(Decoder& decoder) {
   } else {
     static_assert(std::is_default_constructible_v<T>,
                   "ferry decodes in place: give the type a default constructor, or specialise ferry::wire::Codec.");
-    T value{};
-    if (!wire::decode_into(decoder, value)) {
-      return decoder.failure();
+    if constexpr (std::is_default_constructible_v<T>) {
+      T value{};
+      if (wire::decode_into(decoder, value)) {
+        return Result<T>(std::move(value));
+      }
     }
-    return Result<T>(std::move(value));
+    return decoder.failure();
   }
 }
 

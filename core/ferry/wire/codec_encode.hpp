@@ -69,8 +69,9 @@ void encode_map(Encoder& encoder, const T& map) {
 template <class T>
 void encode(Encoder& encoder, const T& value) {
   constexpr Kind kThis = kKindOf<T>;
-  static_assert(SupportedType<T>::kSupported);
-  if constexpr (kThis == Kind::coded) {
+  if constexpr (!kIsSupported<T>) {
+    return;
+  } else if constexpr (kThis == Kind::coded) {
     Codec<T>::encode(encoder, value);
   } else if constexpr (kThis == Kind::nil) {
     encoder.nil();
@@ -117,8 +118,10 @@ void encode(Encoder& encoder, const T& value) {
     encoder.begin_array(2);
     encoder.unsigned_integer(value.index());
     std::visit([&encoder](const auto& alternative) { wire::encode(encoder, alternative); }, value);
-  } else if constexpr (kThis == Kind::aggregate && aggregate::Check<T>::kGood) {
-    codec::encode_members(encoder, aggregate::members_of(value));
+  } else if constexpr (kThis == Kind::aggregate) {
+    if constexpr (aggregate::Check<T>::kGood) {
+      codec::encode_members(encoder, aggregate::members_of(value));
+    }
   }
 }
 

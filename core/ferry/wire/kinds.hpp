@@ -211,4 +211,8 @@ struct SupportedType<std::optional<T>> {
   static constexpr bool kSupported = true;
 };
 
+// Whether T can be sent. Where it cannot, the compiler has said why by then, and whoever asks adds nothing to that.
+template <class T>
+inline constexpr bool kIsSupported = SupportedType<T>::kSupported&& std::is_same_v<T, std::remove_cvref_t<T>>;
+
 }  // namespace ferry::wire

@@ -83,7 +83,7 @@ struct SpellAggregate<T, Enclosing<Types...>> {
       static_cast<void>(((++distance, std::is_same_v<T, Types>) || ...));
       sink.text("^");
       sink.number(distance);
-    } else if constexpr (SupportedType<T>::kSupported && aggregate::Check<T>::kGood) {
+    } else if constexpr (kIsSupported<T> && aggregate::Check<T>::kGood) {
       using Members = typename aggregate::MemberTypes<T>::type;
       SpellAll<Members, Enclosing<T, Types...>>::between("{", sink, "}");
     }
@@ -161,7 +161,7 @@ constexpr void spell(Sink& sink) {
   } else if constexpr (kThis == Kind::tuple) {
     SpellAll<T, Around>::between("{", sink, "}");
   } else if constexpr (kThis == Kind::optional) {
-    static_assert(SupportedType<T>::kSupported);
+    static_cast<void>(kIsSupported<T>);
     spell_template<Around, typename T::value_type>(sink, "optional");
   } else if constexpr (kThis == Kind::variant) {
     sink.text("variant");
@@ -169,7 +169,7 @@ constexpr void spell(Sink& sink) {
   } else if constexpr (kThis == Kind::aggregate) {
     SpellAggregate<T, Around>::to(sink);
   } else {
-    static_assert(SupportedType<T>::kSupported);
+    static_cast<void>(kIsSupported<T>);
   }
 }
 
