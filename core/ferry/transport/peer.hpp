@@ -100,7 +100,8 @@ class Peer final : private ConnectionEvents {
 
   // The failure that every use of the peer now ends with; none while it may be alive.
   Failure fate() const;
-  // Declares this life of the process ended (its parent saw it die). Idempotent.
+  // Declares this life of the process ended (its parent saw it die, and knows how): what a channel had to say about it
+  // counts no more. The first time counts.
   void declare_gone(const Failure& why) noexcept;
 
   void close(const Failure& why) noexcept;
@@ -128,6 +129,7 @@ class Peer final : private ConnectionEvents {
   void call_open(Connection& connection) noexcept;
   void hand_over(Connection& connection) noexcept;
   void fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, PeerState state) noexcept;
+  void end(const Failure& why, bool is_known) noexcept;
   Failure unreachable() const;
   static Failure channel_of_sequence_ended(const Failure& why);
 
@@ -148,6 +150,7 @@ class Peer final : private ConnectionEvents {
   bool was_open_ = false;
   Failure last_end_{};  // of an open channel that broke, or that could not be made
   Failure fate_{};
+  bool fate_is_guessed_ = false;      // a channel told it, which cannot know how the process ended
   Queue operations_;                  // wait for a channel
   std::deque<wire::Bytes> messages_;  // same
 };

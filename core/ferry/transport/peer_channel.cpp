@@ -1,6 +1,8 @@
 // How a Peer gets a channel, loses it, and what happens to what waits.
 #include <ferry/transport/peer.hpp>
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <ferry/transport/node_core.hpp>
@@ -158,6 +160,7 @@ void Peer::on_closed(Connection& connection, const Failure& why, PeerState state
   if (state == PeerState::other_incarnation || (state == PeerState::gone && was_open_)) {
     state_ = State::gone;
     fate_ = why;
+    fate_is_guessed_ = state == PeerState::gone;
     fail_waiting(std::move(lock), why, state);
     return;
   }
@@ -206,8 +209,19 @@ void Peer::on_message(Connection&, wire::Bytes&& message) noexcept {
 }
 
 void Peer::declare_gone(const Failure& why) noexcept {
+  end(why, true);
+}
+
+void Peer::close(const Failure& why) noexcept {
+  end(why, false);
+}
+
+void Peer::end(const Failure& why, bool is_known) noexcept {
   std::unique_lock lock(mutex_);
   if (state_ == State::gone) {
+    if (is_known && std::exchange(fate_is_guessed_, false)) {
+      fate_ = why;
+    }
     return;
   }
   state_ = State::gone;
@@ -226,10 +240,6 @@ void Peer::declare_gone(const Failure& why) noexcept {
   }
   lock.lock();
   fail_waiting(std::move(lock), why, PeerState::gone);
-}
-
-void Peer::close(const Failure& why) noexcept {
-  declare_gone(why);
 }
 
 }  // namespace ferry

@@ -316,6 +316,23 @@ TEST_F(PeerTest, DeclaredGoneWhateverTheStateEndsAllOnce) {
   }
 }
 
+// A channel sees the end of a process first, and the process that started it sees how it ended.
+TEST_F(PeerTest, WhatItsParentSawOfAnEndCountsMoreThanWhatAChannelSaid) {
+  const Failure died(errc::peer_lost, "the process worker/2 was killed by signal 9 (Killed)");
+  Tracked one;
+  one.start(*peer);
+  shm->only().break_channel(kBroken, PeerState::gone);
+  EXPECT_EQ(one.operation.failure.detail(), kBroken.detail());
+  EXPECT_EQ(peer->fate().detail(), kBroken.detail());
+  peer->declare_gone(died);
+  EXPECT_EQ(peer->fate().detail(), died.detail());
+  peer->declare_gone(Failure(errc::peer_lost, "later"));
+  peer->close(Failure(errc::shut_down, "later"));
+  Tracked later;
+  later.start(*peer);
+  EXPECT_EQ(later.operation.failure.detail(), died.detail());
+}
+
 TEST_F(PeerTest, IgnoresAChannelThatOpensAfterItWasDeclaredGone) {
   shm->prepare = [](FakeConnection& connection) { connection.opens_at_once = false; };
   Tracked one;
