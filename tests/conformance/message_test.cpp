@@ -55,9 +55,27 @@ class Desk final : public Actor {
   }
   void fail_long(std::uint64_t length) { throw std::runtime_error(std::string(length, 'x')); }
 
-  // Counts how many of its steps are inside at once.
-  Task<int> alone() { return inside(); }
-  Task<int> together() { return inside(); }
+  // How many are inside at once: of the first, which takes three steps; of the second, which stays until two have been.
+  Task<int> alone() {
+    const int now = ++inside_;
+    for (int step = 0; step < 3; ++step) {
+      auto nap = sleep_for(std::chrono::microseconds(1));
+      co_await nap;
+    }
+    const int most = std::max(now, inside_);
+    --inside_;
+    co_return most;
+  }
+  Task<int> together() {
+    constexpr int kPatience = 20'000;  // milliseconds: they never interleave
+    most_ = std::max(most_, ++inside_);
+    for (int step = 0; step < kPatience && most_ < 2; ++step) {
+      auto nap = sleep_for(std::chrono::milliseconds(1));
+      co_await nap;
+    }
+    --inside_;
+    co_return most_;
+  }
 
   // Looks at its memory until somebody has written there, keeping its thread busy where there are threads.
   Task<std::uint64_t> busy_until_written(bool threads) {
@@ -86,20 +104,10 @@ class Desk final : public Actor {
                        concurrent<&Desk::together>, &Desk::busy_until_written, &Desk::memory, concurrent<&Desk::relay>>;
 
  private:
-  Task<int> inside() {
-    const int now = ++inside_;
-    for (int step = 0; step < 3; ++step) {
-      auto nap = sleep_for(std::chrono::microseconds(1));
-      co_await nap;
-    }
-    const int most = std::max(now, inside_);
-    --inside_;
-    co_return most;
-  }
-
   ActorContext& context_;
   std::map<std::uint64_t, std::vector<std::uint64_t>> notes_;
   int inside_ = 0;
+  int most_ = 0;
   vector<std::uint64_t> word_;
   RDMABuffer buffer_;
 };
