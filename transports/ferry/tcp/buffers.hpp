@@ -30,8 +30,10 @@ inline Pages make_pages(std::size_t size) {
 
 class SendBuffer {
  public:
-  // A piece, and room for small frames behind it.
-  static constexpr std::size_t kCapacity = padded(wire::kFrameHeaderSize + kPayloadBytes) + (std::size_t{64} << 10);
+  // Pieces that share a system call: what a send costs besides the copy, not the bytes, is what limits bulk. More would
+  // lie longer in front of what is urgent, and of a cancellation; see also kUnsentBytes in socket.cpp.
+  static constexpr std::size_t kPieces = 4;
+  static constexpr std::size_t kCapacity = kPieces * padded(wire::kFrameHeaderSize + kPayloadBytes);
 
   std::size_t room() const noexcept { return kCapacity - end_; }
   bool empty() const noexcept { return begin_ == end_; }

@@ -15,8 +15,9 @@
 namespace ferry::tcp {
 namespace {
 
-// What may lie in the kernel without being on its way; more would only stand in front of urgent frames.
-constexpr int kUnsentBytes = 256 * 1024;
+// What may lie in the kernel without being on its way; more would only stand in front of urgent frames, as does what a
+// SendBuffer holds.
+constexpr int kUnsentBytes = 128 * 1024;
 
 bool is_transient(int error) noexcept {
   return error == EAGAIN || error == EINTR || error == ENOBUFS;
