@@ -37,6 +37,15 @@ class EndListener {
   ~EndListener() = default;
 };
 
+// While a first step runs inside of its starter's.
+class StarterWaits {
+ public:
+  StarterWaits() noexcept { ++thread_step.starts; }
+  ~StarterWaits() { --thread_step.starts; }
+  StarterWaits(const StarterWaits&) = delete;
+  StarterWaits& operator=(const StarterWaits&) = delete;
+};
+
 // What is known of a started task whatever its type: its scope, and who waits for its end.
 class RunningBase : protected TaskObserver {
  public:
@@ -59,6 +68,7 @@ class RunningBase : protected TaskObserver {
   template <class P>
   void run_first_step(std::coroutine_handle<P> task) {
     const ScopeGuard guard(&scope_);
+    const StarterWaits starter_waits;
     done_ = PromiseBase::run_first_step(task, {}, this);
   }
   void check_untaken();

@@ -18,6 +18,7 @@ class StopTokenView {
 
   // The token viewed; one that never stops where there is none.
   StopToken token() const noexcept { return token_ == nullptr ? StopToken() : *token_; }
+  bool stop_requested() const noexcept { return token_ != nullptr && token_->stop_requested(); }
   constexpr explicit operator bool() const noexcept { return token_ != nullptr; }
 
  private:

@@ -71,8 +71,10 @@ struct InlineBudget {
   bool spend(std::size_t count) noexcept {
     completions -= completions > 0 ? 1 : 0;
     bytes -= bytes < count ? bytes : count;
-    return completions == 0 || bytes == 0;
+    return is_spent();
   }
+  bool is_spent() const noexcept { return completions == 0 || bytes == 0; }
+  void exhaust() noexcept { completions = 0; }
   void refill() noexcept { *this = InlineBudget{}; }
 
   // The calling thread's.
@@ -86,6 +88,7 @@ struct ThreadStep {
   Strand* strand = nullptr;
   TaskScope* scope = nullptr;
   InlineBudget budget;
+  unsigned starts = 0;  // first steps of started tasks that this step is inside of: their starters wait on the stack
   bool turn_has_ended = false;
 };
 extern constinit thread_local ThreadStep thread_step;

@@ -87,16 +87,25 @@ bool Waiter::others_wait() noexcept {
   if (scope == nullptr) {
     return false;
   }
-  if (scope->strand->has_waiting() || scope->strand->executor().has_ready_work()) {
-    return true;
+  return detail::thread_step.starts > 0 || scope->strand->has_waiting() || scope->strand->executor().has_ready_work();
+}
+
+Failure Waiter::why_refused(const Limits& limits) noexcept {
+  const TaskScope* const scope = TaskScope::current();
+  if (limits.stop.stop_requested() || (scope != nullptr && scope->stop.stop_requested())) {
+    return Failure(errc::cancelled, "a stop was requested");
+  }
+  if (scope != nullptr && scope->deadline != kNever && scope->strand->executor().now() >= scope->deadline) {
+    return Failure(errc::timed_out, "the time of the task or call was over before it began");
   }
   InlineBudget::current().refill();
-  return false;
+  return {};
 }
 
 void Waiter::yield(std::coroutine_handle<> handle) noexcept {
   scope_ = TaskScope::current();
   handle_ = handle;
+  yielded_ = true;
   state_.store(State::woken, std::memory_order_relaxed);
   scope_->strand->post(*this);
   Strand::end_turn();
@@ -124,6 +133,9 @@ void Waiter::end() noexcept {
 void Waiter::resume(Job& job) noexcept {
   auto& self = static_cast<Waiter&>(job);
   detail::thread_step.scope = self.scope_;
+  if (self.yielded_) {
+    detail::thread_step.budget.exhaust();
+  }
   const auto handle = std::exchange(self.handle_, {});
   handle.resume();
 }

@@ -16,6 +16,7 @@
 
 #include <ferry/base/errc.hpp>
 #include <ferry/base/executor.hpp>
+#include <ferry/base/failure.hpp>
 #include <ferry/base/job.hpp>
 #include <ferry/base/scope.hpp>
 
@@ -36,6 +37,15 @@ class Waiter : private Job, private Timer {
   // Counts an await that ended in place, having moved that many bytes. True: others wait and this step has had its
   // share, so the await shall yield() (decision 1: a long run of them must not starve timers and other actors).
   static bool should_yield(std::size_t bytes) noexcept { return InlineBudget::current().spend(bytes) && others_wait(); }
+
+  // For an await that may end in place, before it begins anything: whether its own stop was requested, or its task is
+  // to end (each time an InlineBudget has been spent, so that a loop of such awaits is cut too). True: look at
+  // why_refused(), and begin only if that is none.
+  static bool may_be_refused(const Limits& limits) noexcept {
+    return InlineBudget::current().is_spent() || limits.stop.stop_requested();
+  }
+  // cancelled, timed_out, or none. What it refuses has had no effect.
+  static Failure why_refused(const Limits& limits) noexcept;
 
  protected:
   // What an await does when it is asked to. Not virtual: another thread may ask until end() has returned, and where a
@@ -87,7 +97,8 @@ class Waiter : private Job, private Timer {
   const GiveUp give_up_;
   const HasProgressed has_progressed_;
   std::atomic<State> state_{State::idle};
-  bool active_ = false;  // between begin() and end()
+  bool active_ = false;   // between begin() and end()
+  bool yielded_ = false;  // not woken by what it waited for: another InlineBudget has been spent
   bool timed_ = false;
   std::coroutine_handle<> handle_;
   TaskScope* scope_ = nullptr;

@@ -66,6 +66,14 @@ MembersAwaiter::~MembersAwaiter() {
 }
 
 bool MembersAwaiter::await_ready() noexcept {
+  if (may_be_refused(limits_)) {
+    if (const Failure why = why_refused(limits_)) {
+      for (Member& member : members_) {
+        member.operation.failure = why;
+      }
+      return true;
+    }
+  }
   std::uint64_t moved = 0;
   for (Member& member : members_) {
     Operation& operation = member.operation;

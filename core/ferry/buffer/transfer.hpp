@@ -102,7 +102,7 @@ class TransferBase {
  private:
   // The whole of a plain read or write, or an atomic, done at once where the memory is in reach.
   bool ended_in_place() noexcept {
-    if (peer_ == nullptr || request_.list.data() != nullptr || process_mark() != 0) {
+    if (peer_ == nullptr || request_.list.data() != nullptr || process_mark() != 0 || Waiter::may_be_refused(limits_)) {
       return false;
     }
     if (is_atomic(request_.kind)) {

@@ -65,6 +65,31 @@ TEST(Channel, GivesWhatIsLeftAfterCloseAndThenTheReason) {
   EXPECT_EQ(text_of([&] { executor.run(next_of(channel)); }), "revoked: gone");
 }
 
+Task<void> take_for_ever(Channel<std::size_t>& channel) {
+  for (;;) {
+    co_await channel.next();
+  }
+}
+
+Task<void> cut_a_loop(Channel<std::size_t>& channel) {
+  auto taking = start(take_for_ever(channel));  // comes back before there is nothing left to take
+  taking.cancel();
+  auto ending = as_result(std::move(taking));
+  const auto ended = co_await ending;
+  EXPECT_EQ(ended.error().code(), errc::cancelled);
+}
+
+TEST(Channel, ALoopThatNeedNotWaitIsCutByAStop) {
+  ManualExecutor executor;
+  constexpr std::size_t kValues = 3 * InlineBudget::kCompletions;
+  Channel<std::size_t> channel(kValues);
+  for (std::size_t value = 0; value < kValues; ++value) {
+    EXPECT_TRUE(channel.try_push(std::size_t{value}));
+  }
+  executor.run(cut_a_loop(channel));
+  EXPECT_EQ(channel.try_pop(), InlineBudget::kCompletions) << "neither lost nor taken behind the stop";
+}
+
 TEST(Channel, EndsAWaitAtItsLimit) {
   ManualExecutor executor;
   Channel<int> channel(5);
