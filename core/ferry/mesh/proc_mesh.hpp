@@ -53,6 +53,9 @@ class ProcMesh {
   // those that were made are stopped again.
   template <std::derived_from<Actor> T, class... A>
   Task<ActorMesh<T>> spawn(std::string_view name, const A&... arguments) {
+    static_assert(std::constructible_from<T, ActorContext&, const A&...>,
+                  "the arguments of spawn behind the name do not fit a constructor of the actor class, which takes an "
+                  "ActorContext& first");
     ActorSpec spec{std::string(wire::class_name<T>()), actor_fingerprint<T>(), std::string(name), {}};
     (spec.arguments.push_back(detail::encode_argument(arguments)), ...);
     return spawn_spec<T>(shape_, peers_, std::move(spec));

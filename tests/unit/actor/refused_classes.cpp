@@ -10,6 +10,7 @@
 #include <ferry/actor/actor_class.hpp>
 #include <ferry/actor/actor_context.hpp>
 #include <ferry/actor/actor_ref.hpp>
+#include <ferry/mesh/proc_mesh.hpp>
 
 namespace {
 
@@ -65,9 +66,15 @@ ferry::Task<void> give(ferry::ActorRef<Gives<T>> actor) {
   co_await call;
 }
 
+ferry::Task<void> spawn_with_what_no_constructor_takes(ferry::ProcMesh processes) {
+  auto spawning = processes.spawn<Takes<int>>("name", 3);
+  co_await spawning;
+}
+
 }  // namespace
 
 int main() {
+  static_cast<void>(&spawn_with_what_no_constructor_takes);
   static_cast<void>(ferry::actors<NoContext>.classes());
   static_cast<void>(ferry::actors<NoEndpoints>.classes());
   static_cast<void>(take<int*>({}));

@@ -16,7 +16,8 @@ TEST(RefusedClasses, SayWhatTheyLack) {
   EXPECT_THAT(output, HasSubstr("does not send pointers: send the value, an index, or a BufferRef"));
   EXPECT_THAT(output, HasSubstr("ferry cannot send this type: make it an aggregate"));
   EXPECT_THAT(output, HasSubstr("an endpoint takes and returns what can be moved and has a default constructor"));
-  constexpr std::size_t kRefused = 7;
+  EXPECT_THAT(output, HasSubstr("the arguments of spawn behind the name do not fit a constructor"));
+  constexpr std::size_t kRefused = 8;
 #ifdef __clang__
   constexpr std::size_t kErrors = 3 * kRefused;  // it follows a failed assertion up
 #else
