@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     auto shops = co_await context.this_proc().spawn<Shop>("shop", 20);
     const auto shop = shops.only();
 
-    const Order pears{"pears", 4};
+    const Order pears{"pears", 4};  // named first: g++ 12 destroys it twice where it is made inside the co_await
     const std::uint32_t left = co_await shop.call<&Shop::sell>(pears);
     std::printf("bought 4, %u left\n", left);
 

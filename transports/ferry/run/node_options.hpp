@@ -29,7 +29,7 @@ struct NodeOptions {
 
   // The job secret as 64 hexadecimal digits in a file that only its owner can read; empty: a new job. Nodes of the same
   // secret trust each other.
-  std::string secret_file;
+  std::string secret_file{};
 
   NodeLimits limits{};
 };
