@@ -3,6 +3,10 @@
 #include <iostream>
 #include <sstream>
 
+#include <ferry/shm/control_packet.hpp>
+#include <ferry/shm/job_proof.hpp>
+#include <ferry/shm/packet_socket.hpp>
+
 #include <denied_memory.hpp>
 
 #include "test_node.hpp"
@@ -70,6 +74,10 @@ class Child {
     } else if (command == "stats") {
       const ShmStats stats = node_.transport->stats();
       say(fmt::format("{} {}", stats.foreign_reads, stats.commands));
+    } else if (command == "die_meeting") {
+      ProcessId id;
+      words >> id.id >> id.incarnation >> number;
+      die_meeting(id, number);
     } else if (command == "allocate") {
       words >> number;
       allocate(number);
@@ -104,6 +112,34 @@ class Child {
         }
       }
     }).detach();  // it ends with the process
+  }
+
+  // An owner whose life ends before its channel is whole.
+  void die_meeting(ProcessId self, std::uint64_t stage) {
+    const FileDescriptor listener = listen_as(self).value();
+    say("listening");
+    FileDescriptor accepted;
+    while (!accepted) {
+      accepted = accept_from(listener.get());
+    }
+    PacketSocket socket(std::move(accepted));
+    Packet packet;
+    for (std::uint64_t received = 0;;) {
+      if (socket.receive(packet) != PacketSocket::Received::packet) {
+        continue;
+      }
+      if (++received == stage) {
+        ::_exit(0);
+      }
+      const Greeting theirs = decode_greeting(packet.bytes).value();
+      const Meeting meeting{1, theirs.initiator, self, theirs.nonce, fresh_nonce()};
+      Greeting answer;
+      answer.initiator = theirs.initiator;
+      answer.owner = self;
+      answer.nonce = meeting.owner_nonce;
+      answer.proof = prove(test_secret(), Role::owner, meeting);
+      socket.send(encode_greeting(answer));
+    }
   }
 
   void allocate(std::uint64_t size) {

@@ -30,6 +30,8 @@ inline constexpr const char* kChildRole = "--be-child";
 //   write_on REGION BYTE   "writing" likewise
 //   deny                   "denied": from now on the kernel refuses it other processes' memory
 //   stats                  "FOREIGN_READS COMMANDS"
+//   die_meeting ID INCARNATION STAGE
+//                          "listening", as that process; it ends with the STAGEth packet that an initiator sends
 //   allocate BYTES         "CODE" once shared memory was allocated and each page touched; "CODE text" if not
 int run_child_node();
 

@@ -60,6 +60,30 @@ Stopped stop_inside(TestNode& owner, const std::string& command, const std::stri
   return {};
 }
 
+TEST(Process, OwnerThatDiesBeforeItsChannelIsWholeIsLostAndNothingElseHappens) {
+  TestNode initiator;
+  TestNode owner;
+  TestRegion region(owner, 64);
+  for (int round = 0; round < 20; ++round) {
+    for (const std::uint64_t stage : {1U, 2U}) {  // with the greeting; with the proof that would open the channel
+      const ProcessId id = unique_id();
+      ChildProcess child;
+      ASSERT_EQ(child.ask("die_meeting", id.id, id.incarnation, stage), "listening");
+      RemoteRegion lost = region.ref();
+      lost.owner = id;
+      std::vector<std::byte> bytes(lost.length);
+      Read read(lost, bytes);
+      read.run(initiator.peer(id));
+      EXPECT_EQ(read.code(), errc::peer_unreachable) << "stage " << stage << ": " << read.failure.to_text();
+      EXPECT_NE(read.failure.to_text().find("has ended"), std::string::npos) << read.failure.to_text();
+    }
+  }
+  std::vector<std::byte> bytes(64);
+  Read read(region.ref(), bytes);
+  read.run(initiator.peer(owner));
+  EXPECT_EQ(read.code(), errc{});
+}
+
 TEST(Process, KilledInsideACopyLetsTheRevocationSucceed) {
   TestNode owner;
   for (const bool writes : {false, true}) {

@@ -81,7 +81,9 @@ Result<void> Poller::watch(int descriptor, const Polled& polled, unsigned tag) {
     const std::lock_guard lock(mutex_);
     const auto at =
         std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->polled.get() == &polled; });
-    FERRY_CHECK(at != entries_.end());
+    if (at == entries_.end()) {
+      return {};  // another thread takes it out at this moment, and then waits for the visit that asks for this
+    }
     event.data.u64 = (*at)->id * kTags + tag;
   }
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {

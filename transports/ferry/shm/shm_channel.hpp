@@ -85,7 +85,10 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
     bool is_admitted() const noexcept { return admitted.load(std::memory_order_seq_cst) == channel; }
   };
 
-  bool is_readable() const noexcept { return state_ == State::open || state_ == State::lingering; }
+  // Not if it lingers because the process there went away before there was any memory to read.
+  bool is_readable() const noexcept {
+    return shared_ != nullptr && (state_ == State::open || state_ == State::lingering);
+  }
 
   // Data path.
   std::byte* find_in_place(OperationKind kind, const RemoteRegion& region) noexcept;
