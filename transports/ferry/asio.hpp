@@ -120,7 +120,8 @@ class AsioOperation final : private Job {
 
 }  // namespace detail
 
-// An operation (BufferRef) or call (ActorRef).
+// An operation (BufferRef) or call (ActorRef). Throws Error (wrong_process) in a fork, where Asio too may have no
+// thread to call a handler.
 template <class A, class Token>
 requires requires(A& awaitable) {
   awaitable.peer();
@@ -128,6 +129,9 @@ requires requires(A& awaitable) {
 }
 auto async(A awaitable, Token&& token) {
   using T = typename A::value_type;
+  if (awaitable.peer() != nullptr && !awaitable.peer()->node().executor().is_of_this_process()) {
+    throw Error(made_before_fork().during("async"));
+  }
   return boost::asio::async_initiate<Token, typename detail::AsioSignature<T>::type>(
       [](auto handler, A started) {
         if (started.peer() == nullptr) {

@@ -7,6 +7,9 @@
 
 #include <ferry/asio.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <future>
@@ -198,6 +201,18 @@ TEST_P(AsioTokens, EmptyReferencesAreRefusedLikeAnyOther) {
   EXPECT_EQ(text.get_future().get(), kRefused);
   std::future<void> call = async(ActorRef<Adder>().call<&Adder::fail>("x"), asio::use_future);
   EXPECT_EQ(test::text_of([&call] { call.get(); }), kRefused);
+}
+
+TEST_P(AsioTokens, AForkIsRefused) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string read = test::text_of([&] { async(ref().read_into(std::span(local_)), asio::use_future).get(); });
+    const std::string call = test::text_of([&] { async(adder().call<&Adder::add>(2, 3), asio::use_future).get(); });
+    ::_exit(read.starts_with("async: wrong_process: ") && call == read ? 5 : 6);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 5) << status;
 }
 
 TEST_P(AsioTokens, ThreadsThatStartManyAtOnceEachGetTheirOwn) {
