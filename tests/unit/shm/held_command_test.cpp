@@ -90,20 +90,12 @@ constexpr std::uint64_t kTag = 77;
 class HeldTags final : public NotificationSink {
  public:
   bool on_notify(std::uint64_t tag) noexcept override {
-    return held([&] {
-      const std::lock_guard lock(mutex_);
-      tags_.push_back(tag);
-      return true;
-    });
+    return held([&] { return given_.on_notify(tag); });
   }
-  std::vector<std::uint64_t> tags() const {
-    const std::lock_guard lock(mutex_);
-    return tags_;
-  }
+  std::vector<std::uint64_t> tags() const { return given_.tags(); }
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::uint64_t> tags_;
+  Tags given_;
 };
 
 enum class What : unsigned char { write, atomic, notify };

@@ -30,13 +30,6 @@ std::size_t mappings() {
   return count;
 }
 
-errc read_once(Peer& peer, const RemoteRegion& region) {
-  std::vector<std::byte> bytes(region.length);
-  Read read(region, bytes);
-  read.run(peer);
-  return read.code();
-}
-
 TEST(Lifecycle, AProcessThatIsNotOnThisHostIsKnownAtOnce) {
   TestNode node;
   RemoteRegion region;

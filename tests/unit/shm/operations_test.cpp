@@ -173,34 +173,6 @@ TEST_P(Operations, AForgedReferenceMisses) {
   EXPECT_EQ(refused([](RemoteRegion&) {}), errc{});
 }
 
-class Tags final : public NotificationSink {
- public:
-  bool on_notify(std::uint64_t tag) noexcept override {
-    const std::lock_guard lock(mutex_);
-    if (tags_.size() >= limit) {
-      return false;
-    }
-    tags_.push_back(tag);
-    seen_.push_back(watched != nullptr ? std::atomic_ref(*watched).load() : 0);
-    return true;
-  }
-  std::vector<std::uint64_t> tags() const {
-    const std::lock_guard lock(mutex_);
-    return tags_;
-  }
-  std::vector<std::uint64_t> seen() const {
-    const std::lock_guard lock(mutex_);
-    return seen_;
-  }
-  std::uint64_t* watched = nullptr;
-  std::size_t limit = SIZE_MAX;
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::uint64_t> tags_;
-  std::vector<std::uint64_t> seen_;
-};
-
 TEST_P(Operations, ANotificationComesAfterTheBytes) {
   const auto region = make_region(1 << 20);
   Tags tags;

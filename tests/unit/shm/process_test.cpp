@@ -78,10 +78,7 @@ TEST(Process, OwnerThatDiesBeforeItsChannelIsWholeIsLostAndNothingElseHappens) {
       EXPECT_NE(read.failure.to_text().find("has ended"), std::string::npos) << read.failure.to_text();
     }
   }
-  std::vector<std::byte> bytes(64);
-  Read read(region.ref(), bytes);
-  read.run(initiator.peer(owner));
-  EXPECT_EQ(read.code(), errc{});
+  EXPECT_EQ(read_once(initiator.peer(owner), region.ref()), errc{});
 }
 
 TEST(Process, KilledInsideACopyLetsTheRevocationSucceed) {

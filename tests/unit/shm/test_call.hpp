@@ -1,13 +1,16 @@
-// Call: an operation that the test waits for; Read, Write, Atomic; bytes to move. Test code only.
+// Call: an operation that the test waits for; Read, Write, Atomic; bytes to move; Tags: who is notified. Test code
+// only.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include <ferry/base/executor.hpp>
+#include <ferry/memory/region_table.hpp>
 #include <ferry/transport/peer.hpp>
 
 namespace ferry::shm::testing {
@@ -78,6 +81,42 @@ class Atomic : public Call {
     operand = value;
     expected = expect;
   }
+};
+
+inline errc read_once(Peer& peer, const RemoteRegion& region) {
+  std::vector<std::byte> bytes(region.length);
+  Read read(region, bytes);
+  read.run(peer);
+  return read.code();
+}
+
+// Notifications: their tags, and what a watched word was when each came. Full at the limit.
+class Tags final : public NotificationSink {
+ public:
+  bool on_notify(std::uint64_t tag) noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (tags_.size() >= limit) {
+      return false;
+    }
+    tags_.push_back(tag);
+    seen_.push_back(watched != nullptr ? std::atomic_ref(*watched).load() : 0);
+    return true;
+  }
+  std::vector<std::uint64_t> tags() const {
+    const std::lock_guard lock(mutex_);
+    return tags_;
+  }
+  std::vector<std::uint64_t> seen() const {
+    const std::lock_guard lock(mutex_);
+    return seen_;
+  }
+  std::uint64_t* watched = nullptr;
+  std::size_t limit = SIZE_MAX;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::uint64_t> tags_;
+  std::vector<std::uint64_t> seen_;
 };
 
 inline std::uint64_t checksum(std::span<const std::byte> bytes) {
