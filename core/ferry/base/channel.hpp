@@ -101,11 +101,9 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
   }
 
   bool await_ready() {
-    if (may_be_refused(limits_)) [[unlikely]] {
-      failure_ = why_refused(limits_);
-      if (failure_) {
-        return true;
-      }
+    failure_ = refusal(limits_);
+    if (failure_) {
+      return true;
     }
     value_ = channel_.try_pop();
     return value_ && !should_yield(0);

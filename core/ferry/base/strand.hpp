@@ -69,11 +69,11 @@ struct InlineBudget {
 
   // Spends one completion of `count` bytes; true once the budget is used up.
   bool spend(std::size_t count) noexcept {
-    completions -= completions > 0 ? 1 : 0;
     bytes -= bytes < count ? bytes : count;
+    completions = bytes == 0 || completions == 0 ? 0 : completions - 1;
     return is_spent();
   }
-  bool is_spent() const noexcept { return completions == 0 || bytes == 0; }
+  bool is_spent() const noexcept { return completions == 0; }
   void exhaust() noexcept { completions = 0; }
   void refill() noexcept { *this = InlineBudget{}; }
 

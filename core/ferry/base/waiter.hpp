@@ -38,14 +38,16 @@ class Waiter : private Job, private Timer {
   // share, so the await shall yield() (decision 1: a long run of them must not starve timers and other actors).
   static bool should_yield(std::size_t bytes) noexcept { return InlineBudget::current().spend(bytes) && others_wait(); }
 
-  // For an await that may end in place, before it begins anything: whether its own stop was requested, or its task is
-  // to end (each time an InlineBudget has been spent, so that a loop of such awaits is cut too). True: look at
-  // why_refused(), and begin only if that is none.
+  // For an await that may end in place, before it begins anything: cancelled if its own stop was requested; cancelled
+  // or timed_out if its task is to end, which is looked at each time an InlineBudget has been spent, so that a loop of
+  // such awaits is cut too; else none. What it refuses has had no effect.
+  static Failure refusal(const Limits& limits) noexcept {
+    return may_be_refused(limits) ? why_refused(limits) : Failure();
+  }
+  // False: refusal() would be none.
   static bool may_be_refused(const Limits& limits) noexcept {
     return InlineBudget::current().is_spent() || limits.stop.stop_requested();
   }
-  // cancelled, timed_out, or none. What it refuses has had no effect.
-  static Failure why_refused(const Limits& limits) noexcept;
 
  protected:
   // What an await does when it is asked to. Not virtual: another thread may ask until end() has returned, and where a
@@ -89,6 +91,7 @@ class Waiter : private Job, private Timer {
   };
 
   static bool others_wait() noexcept;
+  static Failure why_refused(const Limits& limits) noexcept;
   // True if a timer was needed and started.
   bool arm(TimePoint now) noexcept;
   static void resume(Job& job) noexcept;

@@ -66,13 +66,11 @@ MembersAwaiter::~MembersAwaiter() {
 }
 
 bool MembersAwaiter::await_ready() noexcept {
-  if (may_be_refused(limits_)) {
-    if (const Failure why = why_refused(limits_)) {
-      for (Member& member : members_) {
-        member.operation.failure = why;
-      }
-      return true;
+  if (const Failure why = refusal(limits_)) {
+    for (Member& member : members_) {
+      member.operation.failure = why;
     }
+    return true;
   }
   std::uint64_t moved = 0;
   for (Member& member : members_) {

@@ -116,11 +116,9 @@ void count_notification(Peer& owner) noexcept {
 
 bool TransferBase::begin() noexcept {
   PendingTransfer& pending = pending_.emplace(peer_, request_);
-  if (Waiter::may_be_refused(limits_)) {
-    pending.operation.failure = Waiter::why_refused(limits_);
-    if (pending.operation.failure) {
-      return true;
-    }
+  pending.operation.failure = Waiter::refusal(limits_);
+  if (pending.operation.failure) {
+    return true;
   }
   return pending.start() && !Waiter::should_yield(request_.bytes());
 }
