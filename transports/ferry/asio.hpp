@@ -9,8 +9,9 @@
 // that executor's context busy. Its signature is void(std::exception_ptr) or void(std::exception_ptr, T), the exception
 // being a ferry::Error, T default-constructible (what it is when there is an exception).
 //
-// What is awaited belongs to a Node, which must outlive it. Limits and stop tokens are given to the operation or call
-// itself; cancellation slots are not looked at. Any thread.
+// What is awaited belongs to a Node. A Node that is destroyed ends what is under way (shut_down, or as its channel
+// ended) and waits for it, not for the handlers. Limits and stop tokens are given to the operation or call itself;
+// cancellation slots are not looked at. Any thread.
 #pragma once
 
 #include <exception>
@@ -71,6 +72,7 @@ class AsioOperation final : private Job {
  public:
   static void start(NodeCore& node, Task<T> task, Handler handler) {
     auto* self = new AsioOperation(node, std::move(task), std::move(handler));
+    node.under_way().enter();
     self->root_.post();
   }
 
@@ -91,23 +93,30 @@ class AsioOperation final : private Job {
   }
 
   static void finish(Job& job) noexcept {
-    const std::unique_ptr<AsioOperation> self(static_cast<AsioOperation*>(&job));
+    std::unique_ptr<AsioOperation> self(static_cast<AsioOperation*>(&job));
+    NodeCore& node = self->node_;
+    hand_over(*self);
+    self.reset();
+    node.under_way().leave();
+  }
+
+  static void hand_over(AsioOperation& self) noexcept {
     std::exception_ptr error;
     if constexpr (std::is_void_v<T>) {
       try {
-        self->root_.take();
+        self.root_.take();
       } catch (...) {
         error = std::current_exception();
       }
-      post_outcome(self->work_.get_executor(), std::move(self->handler_), error);
+      post_outcome(self.work_.get_executor(), std::move(self.handler_), error);
     } else {
       T value{};
       try {
-        value = self->root_.take();
+        value = self.root_.take();
       } catch (...) {
         error = std::current_exception();
       }
-      post_outcome(self->work_.get_executor(), std::move(self->handler_), error, std::move(value));
+      post_outcome(self.work_.get_executor(), std::move(self.handler_), error, std::move(value));
     }
   }
 

@@ -23,11 +23,11 @@ ActorRuntime::ActorRuntime(NodeCore& node, std::vector<ActorClass> classes)
 }
 
 ActorRuntime::~ActorRuntime() {
-  FERRY_CHECK(live_cells_.load() == 0);
+  FERRY_CHECK(live_cells_.is_empty());
 }
 
 std::shared_ptr<ActorCell> ActorRuntime::new_cell(const ActorClass& actor_class, ActorId id, const std::string& name) {
-  live_cells_.fetch_add(1, std::memory_order_relaxed);
+  live_cells_.enter();
   return {new ActorCell(*this, actor_class, id, name), [this](ActorCell* cell) { retire(cell); }};
 }
 
@@ -172,7 +172,7 @@ bool ActorRuntime::delete_retired() noexcept {
   }
   for (ActorCell* cell : cells) {
     delete cell;
-    one_less();
+    live_cells_.leave();
   }
   return !cells.empty();
 }
@@ -202,7 +202,7 @@ void ActorRuntime::drop_everything(std::vector<std::shared_ptr<ActorCell>> cells
   cells.clear();
   while (delete_retired()) {  // what a cell's tasks held retires with it
   }
-  one_less();
+  live_cells_.close(node_.executor());
 }
 
 void ActorRuntime::shut_down() noexcept {
@@ -231,14 +231,7 @@ void ActorRuntime::shut_down() noexcept {
     node_.executor().wait(stopped);
     cell.reset();
   }
-  one_less();
-  node_.executor().wait(all_gone_);
-}
-
-void ActorRuntime::one_less() noexcept {
-  if (live_cells_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    all_gone_.set();
-  }
+  live_cells_.close(node_.executor());
 }
 
 }  // namespace ferry

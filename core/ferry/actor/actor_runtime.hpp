@@ -16,6 +16,7 @@
 #include <ferry/actor/call.hpp>
 #include <ferry/actor/call_table.hpp>
 #include <ferry/actor/window.hpp>
+#include <ferry/base/gate.hpp>
 #include <ferry/base/one_shot.hpp>
 #include <ferry/transport/inbound.hpp>
 #include <ferry/transport/peer.hpp>
@@ -128,9 +129,7 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   std::mutex retired_mutex_;
   std::vector<ActorCell*> retired_;  // not empty: reaper_ is posted
   Reaper reaper_{*this};
-  void one_less() noexcept;
-  std::atomic<std::size_t> live_cells_{1};  // cells not deleted yet, and one until shut_down()
-  Latch all_gone_;
+  Gate live_cells_;  // those not deleted yet
   bool shut_down_ = false;
 };
 

@@ -36,6 +36,9 @@ inline constexpr std::size_t kNotifications = 4096;  // untaken, per buffer
 inline constexpr std::size_t kRegions = std::size_t{1} << 20;  // registered at one time in a process
 inline constexpr std::size_t kReferenceBytes = 192;            // an encoded BufferRef at most
 
+// Threads.
+inline constexpr unsigned kExecutorThreads = 1024;  // of a node, which run actors
+
 // Time.
 inline constexpr Duration kNoProgress = 60s;       // one-sided operation, connect, spawn
 inline constexpr Duration kQuietGrace = 100ms;     // for a peer to answer before a channel is torn down

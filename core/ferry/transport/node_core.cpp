@@ -1,5 +1,7 @@
 #include <ferry/transport/node_core.hpp>
 
+#include <utility>
+
 #include <ferry/base/strand.hpp>
 #include <ferry/transport/peer.hpp>
 
@@ -40,10 +42,14 @@ Contact NodeCore::contact() const {
 }
 
 void NodeCore::shut_down() noexcept {
+  if (std::exchange(shut_down_, true)) {
+    return;
+  }
   peers_->shut_down();
   for (const auto& transport : transports_) {
     transport->shut_down();
   }
+  under_way_.close(executor_);  // without peers everything ends
 }
 
 }  // namespace ferry

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <ferry/base/executor.hpp>
+#include <ferry/base/gate.hpp>
 #include <ferry/base/log.hpp>
 #include <ferry/base/time.hpp>
 #include <ferry/memory/process_id.hpp>
@@ -101,7 +102,11 @@ class NodeCore {
   // This process and all its addresses.
   Contact contact() const;
 
-  // Ends peers and transports; blocks until nothing of them runs.
+  // For whoever starts what goes on after the call that began it (asio.hpp): shut_down() waits until all has left, so
+  // that a node outlives what is under way on it.
+  Gate& under_way() noexcept { return under_way_; }
+
+  // Ends peers, transports and what is under way; blocks until nothing of them runs. Idempotent.
   void shut_down() noexcept;
 
  private:
@@ -117,6 +122,8 @@ class NodeCore {
   std::shared_ptr<SharedMemory> shared_memory_;
   std::atomic<std::uint64_t> next_sequence_{0};
   TrafficCounters traffic_;
+  Gate under_way_;
+  bool shut_down_ = false;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::unique_ptr<PeerTable> peers_;  // after transports_: its connections end first
 };

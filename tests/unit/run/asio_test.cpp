@@ -42,7 +42,11 @@ class Adder final : public Actor {
   explicit Adder(ActorContext&) {}
   std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a + b; }
   void fail(const std::string& text) { throw std::runtime_error(text); }
-  static constexpr auto endpoints = ferry::endpoints<&Adder::add, &Adder::fail>;
+  Task<void> never() {
+    auto night = sleep_for(std::chrono::hours(1000));
+    co_await night;
+  }
+  static constexpr auto endpoints = ferry::endpoints<&Adder::add, &Adder::fail, &Adder::never>;
 };
 
 Task<ActorRef<Adder>> spawn_adder(Context context) {
@@ -239,6 +243,22 @@ TEST_P(AsioTokens, ThreadsThatStartManyAtOnceEachGetTheirOwn) {
   }
   EXPECT_EQ(wrong.load(), 0);
   EXPECT_EQ(words_[1], 2 + kThreads * kCalls);
+}
+
+TEST(AsioTokensAtTheEnd, NodeEndsWhatIsUnderWayAndWaitsForIt) {
+  for (int round = 0; round < 40; ++round) {
+    std::vector<std::future<void>> calls;
+    {
+      Node node({.transports = "shm", .threads = 2}, actors<Adder>);
+      const ActorRef<Adder> adder = node.block_on(spawn_adder(node.context()));
+      for (int call = 0; call < 8; ++call) {
+        calls.push_back(async(adder.call<&Adder::never>(), asio::use_future));
+      }
+    }
+    for (std::future<void>& call : calls) {
+      EXPECT_THAT(test::text_of([&call] { call.get(); }), testing::ContainsRegex("actor_stopped: |shut_down: "));
+    }
+  }
 }
 
 }  // namespace
