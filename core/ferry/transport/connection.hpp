@@ -73,6 +73,12 @@ class Connection {
   virtual std::string describe() const = 0;
 };
 
+// True for what only a process that was reached can have said when no channel could be made: it tells more than the
+// silence of other addresses and transports.
+constexpr bool is_an_answer(errc code) noexcept {
+  return code == errc::not_authorised || code == errc::version_mismatch || code == errc::stale_incarnation;
+}
+
 // What a closed channel says about the peer.
 enum class PeerState : unsigned char {
   unknown,           // the channel broke; the process may live

@@ -72,7 +72,7 @@ Failure Peer::unreachable() const {
   errc code = was_open_ ? errc::peer_lost : errc::peer_unreachable;
   for (const Candidate& candidate : candidates_) {
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(candidate.transport), candidate.why_not);
-    if (candidate.code == errc::not_authorised || candidate.code == errc::version_mismatch) {
+    if (is_an_answer(candidate.code)) {
       code = candidate.code;
     }
   }

@@ -1,4 +1,5 @@
 // Node: several in one process that share a secret, references as text, foreign event loops, refused options.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -148,6 +149,43 @@ TEST(Node, FdOfANodeWithThreadsIsRefused) {
   EXPECT_EQ(text_of([&] { static_cast<void>(node.poll()); }), std::string("poll: invalid_argument: ") + remedy);
 }
 
+std::uint16_t port_of(Node& node) {
+  const std::string where = node.context().node().contact().addresses.at(0).text;
+  return static_cast<std::uint16_t>(std::stoi(where.substr(where.rfind(':') + 1)));
+}
+
+TEST(Node, ReferencesOfANodeThatWasReplacedAtItsPortAreStaleAndThoseOfTheNewOneWork) {
+  const SecretFile secret;
+  NodeOptions options = options_of(secret, "tcp");
+  std::vector<std::uint64_t> words{7, 1, 2, 3};
+  Node knows_it(options_of(secret, "tcp"));
+  const std::string old = [&] {
+    Node owner(options);
+    options.port = port_of(owner);
+    const RDMABuffer buffer = owner.context().register_memory(std::span(words));
+    std::string text = buffer.ref().to_text();
+    EXPECT_EQ(knows_it.block_on(read_add_write(knows_it, text)), 7U + 1 + 2 + 99 + 7000);
+    return text;
+  }();
+  words = {7, 1, 2, 3};
+  Node successor(options);
+  Node newcomer(options_of(secret, "tcp"));
+  const RDMABuffer buffer = successor.context().register_memory(std::span(words));
+  const auto use = [](Node& node, const std::string& reference) {
+    return text_of([&] { static_cast<void>(node.block_on(read_add_write(node, reference))); });
+  };
+  EXPECT_THAT(use(newcomer, old), testing::AllOf(testing::HasSubstr("stale_incarnation"),
+                                                 testing::HasSubstr("it has ended, or it listens elsewhere; get a new "
+                                                                    "reference")));
+  EXPECT_THAT(use(knows_it, old),
+              testing::ContainsRegex("peer_lost|stale_incarnation"));  // it had been told of its end
+  EXPECT_EQ(words, (std::vector<std::uint64_t>{7, 1, 2, 3}));
+  for (Node* node : {&newcomer, &knows_it}) {
+    words = {7, 1, 2, 3};
+    EXPECT_EQ(node->block_on(read_add_write(*node, buffer.ref().to_text())), 7U + 1 + 2 + 99 + 7000);
+  }
+}
+
 TEST(Node, PortInUseIsNamedWithTheRemedy) {
   NodeOptions options;
   options.transports = "tcp";
@@ -155,7 +193,7 @@ TEST(Node, PortInUseIsNamedWithTheRemedy) {
   const auto addresses = first.context().node().contact().addresses;
   ASSERT_EQ(addresses.size(), 1U);
   const std::string where = addresses[0].text;
-  options.port = static_cast<std::uint16_t>(std::stoi(where.substr(where.rfind(':') + 1)));
+  options.port = port_of(first);
   EXPECT_EQ(text_of([&] { Node second(options); }),
             "node: address_in_use: listening on " + where +
                 ": the port is in use by another process (`ss -ltnp` names it); choose another one, or port 0 for any "
@@ -246,6 +284,12 @@ TEST(NodeLimits, ThatCannotWorkAreRefusedByName) {
             "20000000 ns");
   EXPECT_EQ(refusal([](NodeLimits& limits) { limits.quiet_grace = Duration(-1); }),
             "node: invalid_argument: NodeOptions::limits: quiet_grace is -1 ns; choose zero or more");
+}
+
+TEST(Node, MoreThreadsThanThereCanBeAreRefused) {
+  EXPECT_EQ(text_of([] { const Node node({.threads = 100'000}); }),
+            "node: invalid_argument: NodeOptions::threads is 100000; choose 1 to 1024, or 0 for as many as there are "
+            "cores, at most 4");
 }
 
 TEST(BlockOn, AnEmptyReferenceIsRefused) {

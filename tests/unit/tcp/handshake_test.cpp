@@ -150,6 +150,7 @@ TEST(TcpHandshake, AnotherLifeOfTheProcessIsToldFromAnotherProcess) {
     const auto outcome = carry(other.out(), one);
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().code(), errc::stale_incarnation);
+    EXPECT_TRUE(one.met_another());
     EXPECT_EQ(one.met_successor(), answering.id == 2);
     EXPECT_TRUE(one.out().empty());
   }
@@ -160,7 +161,7 @@ TEST(TcpHandshake, SuccessorIsBelievedOnlyWithAProof) {
   auto impostor = owner(secret_of(9), ProcessId{2, 201});
   ASSERT_TRUE(carry(one.out(), impostor));
   EXPECT_EQ(carry(impostor.out(), one).error().code(), errc::not_authorised);
-  EXPECT_FALSE(one.met_successor());
+  EXPECT_FALSE(one.met_another());
 }
 
 TEST(TcpHandshake, VersionsThatDoNotMeetAreBothNamedOnBothSides) {

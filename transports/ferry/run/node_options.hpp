@@ -16,7 +16,7 @@ struct NodeOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;
 
-  // Threads that run actors; 0: min(4, cores).
+  // Threads that run actors, at most limits::kExecutorThreads; 0: min(4, cores).
   unsigned threads = 0;
 
   // No threads at all: everything happens inside Node::poll(), which a foreign event loop calls when Node::fd() is

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/base/limits.hpp>
 #include <ferry/run/router.hpp>
 #include <ferry/run/secret_file.hpp>
 #include <ferry/shm/shm_transport.hpp>
@@ -69,6 +70,12 @@ RealNode::~RealNode() {
 
 Result<std::unique_ptr<RealNode>> RealNode::create(const NodeOptions& options, const Bootstrap& bootstrap,
                                                    std::vector<ActorClass> classes) {
+  if (options.threads > limits::kExecutorThreads) {
+    return Failure(
+        errc::invalid_argument,
+        fmt::format("NodeOptions::threads is {}; choose 1 to {}, or 0 for as many as there are cores, at most 4",
+                    options.threads, limits::kExecutorThreads));
+  }
   const auto order = parse_transports(bootstrap.transports);
   if (!order) {
     return order.error();

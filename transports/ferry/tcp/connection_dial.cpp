@@ -75,7 +75,7 @@ std::shared_ptr<Dialer> TcpConnection::make_dialer(const std::string& text, Dial
 void TcpConnection::note_failure(const DialFailure& failure) {
   dial_failures_ += fmt::format("{}{}", dial_failures_.empty() ? "" : "; ", failure.why.detail());
   all_refused_ &= failure.refused;
-  if (failure.why.code() == errc::not_authorised || failure.why.code() == errc::version_mismatch) {
+  if (is_an_answer(failure.why.code())) {
     answered_ = failure.why.code();
   }
 }
@@ -140,13 +140,16 @@ void TcpConnection::on_dial_failed(Dialer& dialer, const DialFailure& failure) n
   const Calling calling(*this, lock);
   const auto ended = std::exchange(dialer_, nullptr);
   const TimePoint again = saturating_add(context_.executor.now(), kFirstRedial * (1 << redials_));
+  const bool was_replaced = failure.other_process && was_open_ && ended->where() == where_;
   const bool redial = failure.interrupted && redials_ < kRedials && again < dial_until_;
   if (!redial) {
     note_failure(failure);
   }
   lock.unlock();
   ended->end();
-  if (failure.other_incarnation) {
+  // Where a channel led to the wanted process, another can only be its successor. An address that comes with a
+  // reference from elsewhere may mean another host there (loopback).
+  if (failure.other_incarnation || was_replaced) {
     give_up_dialing(&failure.why, PeerState::other_incarnation);
     return;
   }

@@ -129,6 +129,7 @@ bool Dialer::converse() {
     const auto done = handshake_.feed(wire::ByteView(bytes).first(moved.count));
     if (!done) {
       fail({.why = Failure(done.error().code(), fmt::format("{}: {}", where_, done.error().detail())),
+            .other_process = handshake_.met_another(),
             .other_incarnation = handshake_.met_successor()});
       return true;
     }

@@ -20,7 +20,8 @@ struct DialFailure {
   Failure why;
   bool refused = false;            // nobody listens there
   bool interrupted = false;        // cut during the handshake; another attempt may succeed
-  bool other_incarnation = false;  // another life of the process answers
+  bool other_process = false;      // of this job: it proved that
+  bool other_incarnation = false;  // it is another life of the wanted one
 };
 
 class DialerEvents {

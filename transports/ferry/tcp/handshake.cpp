@@ -183,7 +183,8 @@ Result<bool> InitiatorHandshake::read_answer() {
     return Failure(
         errc::stale_incarnation,
         fmt::format("process {} was wanted, but {} answers there: {}", to_string(hello_.wanted), to_string(owner_),
-                    is_successor ? "it was restarted; get a new reference" : "the address was taken over"));
+                    is_successor ? "it was restarted; get a new reference"
+                                 : "it has ended, or it listens elsewhere; get a new reference"));
   }
   const wire::Bytes introduction = encode_introduction(introduction_);
   const std::array<wire::ByteView, 3> all{wire::ByteView(first_), second, wire::ByteView(introduction)};

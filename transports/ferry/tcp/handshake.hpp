@@ -60,8 +60,10 @@ class InitiatorHandshake {
   Result<bool> feed(wire::ByteView bytes);
 
   const Welcome& welcome() const noexcept { return welcome_; }
-  // After stale_incarnation: another life of the wanted process answered, and proved it.
-  bool met_successor() const noexcept { return proved_ && owner_.id == hello_.wanted.id && owner_ != hello_.wanted; }
+  // After stale_incarnation. Another process of the job answered, and proved it; one that is another life of the
+  // wanted.
+  bool met_another() const noexcept { return proved_ && owner_ != hello_.wanted; }
+  bool met_successor() const noexcept { return met_another() && owner_.id == hello_.wanted.id; }
 
  private:
   InitiatorHandshake(const JobSecret& secret, Hello hello, Introduction introduction);
