@@ -64,7 +64,7 @@ class TaskProgram final : public Program {
   std::string waits_for() const override { return "its main task has not ended"; }
 
  private:
-  static void done(detail::RootTask<void>& root, void* user) noexcept {
+  static void done(ferry::detail::RootTask<void>& root, void* user) noexcept {
     Process& process = static_cast<TaskProgram*>(user)->island_.process();
     try {
       root.take();
@@ -76,7 +76,7 @@ class TaskProgram final : public Program {
 
   Island island_;
   Strand strand_;
-  detail::RootTask<void> root_;
+  ferry::detail::RootTask<void> root_;
 };
 
 // main: a plain function or lambda that calls a coroutine; captures live as long as the Entry.

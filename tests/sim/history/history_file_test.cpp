@@ -21,7 +21,7 @@ TEST(History, WritesLinesThatAreReadAgain) {
   History history;
   const auto write = history.begin(1, 7, {.method = Method::write, .argument = {5}}, at(10));
   const auto exchange =
-      history.begin(2, 7, {.method = Method::compare_exchange, .argument = {-6}, .expected = {5}}, at(11));
+      history.begin(2, 7, {.method = Method::compare_swap, .argument = {-6}, .expected = {5}}, at(11));
   const auto dropped = history.begin(2, 7, {.method = Method::write, .argument = {99}}, at(12));
   history.begin(3, 8, {.method = Method::fetch_add, .argument = {1}}, at(13));
   history.end(write, {}, at(20));
@@ -30,7 +30,7 @@ TEST(History, WritesLinesThatAreReadAgain) {
   EXPECT_EQ(
       history.to_json_lines(),
       "{\"caller\":1,\"key\":7,\"call\":\"write\",\"value\":5,\"called\":10,\"returned\":20,\"result\":null}\n"
-      "{\"caller\":2,\"key\":7,\"call\":\"compare_exchange\",\"value\":-6,\"expected\":5,\"called\":11,\"returned\":21,"
+      "{\"caller\":2,\"key\":7,\"call\":\"compare_swap\",\"value\":-6,\"expected\":5,\"called\":11,\"returned\":21,"
       "\"result\":5}\n"
       "{\"caller\":3,\"key\":8,\"call\":\"fetch_add\",\"value\":1,\"called\":13}\n");
   const auto read = parse_history("lines", history.to_json_lines(), "register");
@@ -86,7 +86,7 @@ TEST(HistoryFile, WhatIsWrongIsNamedWithItsLineAndWhatWasExpected) {
       {head + "{\"call\":\"read\"}", "f:2: there is no \"caller\"; expected a number"},
       {head + "{\"caller\":-1,\"call\":\"read\"}", "f:2: \"caller\" is -1; expected 0 to 4294967295"},
       {head + "{\"caller\":0,\"call\":\"push\"}",
-       "f:2: \"call\" is \"push\"; expected one of read, write, fetch_add, compare_exchange"},
+       "f:2: \"call\" is \"push\"; expected one of read, write, swap, fetch_add, compare_swap"},
       {head + "{\"caller\":0,\"call\":\"read\",\"value\":1}", "f:2: read takes no \"value\""},
       {head + "{\"caller\":0,\"call\":\"write\",\"called\":1}",
        "f:2: there is no \"value\"; expected an integer or a list of them"},

@@ -160,7 +160,7 @@ TEST(Linearizability, BuffersOfSeveralWordsAreReadWhole) {
 }
 
 TEST(Linearizability, CompareExchangeGivesTheOldValueAndSumsWrap) {
-  ObjectCall exchange = call(0, 1, 2, Method::compare_exchange, {4}, {3});
+  ObjectCall exchange = call(0, 1, 2, Method::compare_swap, {4}, {3});
   exchange.input.expected = {3};
   const std::vector<ObjectCall> calls{exchange, read(0, 3, 4, 4),
                                       add(0, 5, 6, std::numeric_limits<std::int64_t>::max(), 4),

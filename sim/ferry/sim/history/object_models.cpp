@@ -28,8 +28,8 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) noexcept {
 }  // namespace
 
 std::string_view to_string(Method method) noexcept {
-  constexpr std::array<std::string_view, 9> kNames{
-      "read", "write", "fetch_add", "compare_exchange", "acquire", "try_acquire", "release", "push", "pop"};
+  constexpr std::array<std::string_view, 10> kNames{"read",    "write",       "swap",    "fetch_add", "compare_swap",
+                                                    "acquire", "try_acquire", "release", "push",      "pop"};
   return kNames[static_cast<std::size_t>(method)];
 }
 
@@ -59,13 +59,19 @@ bool RegisterModel::apply(State& state, const Input& input, const Output* output
     case Method::write:
       state = input.argument;
       return gives(output, {});
+    case Method::swap:
+      if (!gives(output, state)) {
+        return false;
+      }
+      state = input.argument;
+      return true;
     case Method::fetch_add:
       if (state.size() != 1 || input.argument.size() != 1 || !gives(output, state)) {
         return false;
       }
       state.front() = wrapping_sum(state.front(), input.argument.front());
       return true;
-    case Method::compare_exchange:
+    case Method::compare_swap:
       if (!gives(output, state)) {
         return false;
       }

@@ -18,15 +18,16 @@ namespace ferry::sim {
 using Words = std::vector<std::int64_t>;
 
 enum class Method : std::uint8_t {
-  read,              // gives the value
-  write,             // argument: the value; gives nothing
-  fetch_add,         // argument: the addend, of one word; gives the old value; wraps
-  compare_exchange,  // expected, argument: the desired value; gives the old value, whether it was exchanged or not
-  acquire,           // of a lock, which is free until then; gives nothing
-  try_acquire,       // gives 1, or 0 where somebody holds it
-  release,           // by its holder; gives nothing
-  push,              // argument: the value; gives 1, or 0 where the queue is full
-  pop,               // gives the oldest value; nothing where the queue is empty
+  read,          // gives the value
+  write,         // argument: the value; gives nothing
+  swap,          // argument: the new value; gives the old
+  fetch_add,     // argument: the addend, of one word; gives the old value; wraps
+  compare_swap,  // expected, argument: the desired value; gives the old value, whether it was exchanged or not
+  acquire,       // of a lock, which is free until then; gives nothing
+  try_acquire,   // gives 1, or 0 where somebody holds it
+  release,       // by its holder; gives nothing
+  push,          // argument: the value; gives 1, or 0 where the queue is full
+  pop,           // gives the oldest value; nothing where the queue is empty
 };
 std::string_view to_string(Method method) noexcept;
 
@@ -50,7 +51,7 @@ class ObjectModel {
   static std::string text(const Input& input, const Output* output);
 };
 
-// read, write, fetch_add, compare_exchange.
+// read, write, swap, fetch_add, compare_swap.
 class RegisterModel : public ObjectModel {
  public:
   explicit RegisterModel(Words initial = {0}) : initial_(std::move(initial)) {}

@@ -31,15 +31,16 @@ struct Shape {
   bool has_expected;
   bool gives_nothing;
 };
-constexpr std::array<Shape, 9> kShapes{{{Method::read, 0, false, false, false},
-                                        {Method::write, 0, true, false, true},
-                                        {Method::fetch_add, 0, true, false, false},
-                                        {Method::compare_exchange, 0, true, true, false},
-                                        {Method::acquire, 1, false, false, true},
-                                        {Method::try_acquire, 1, false, false, false},
-                                        {Method::release, 1, false, false, true},
-                                        {Method::push, 2, true, false, false},
-                                        {Method::pop, 2, false, false, false}}};
+constexpr std::array<Shape, 10> kShapes{{{Method::read, 0, false, false, false},
+                                         {Method::write, 0, true, false, true},
+                                         {Method::swap, 0, true, false, false},
+                                         {Method::fetch_add, 0, true, false, false},
+                                         {Method::compare_swap, 0, true, true, false},
+                                         {Method::acquire, 1, false, false, true},
+                                         {Method::try_acquire, 1, false, false, false},
+                                         {Method::release, 1, false, false, true},
+                                         {Method::push, 2, true, false, false},
+                                         {Method::pop, 2, false, false, false}}};
 
 std::size_t model_named(std::string_view name) {
   const auto found = std::find(kModels.begin(), kModels.end(), name);
