@@ -147,7 +147,10 @@ TEST_F(TcpLiveness, StoppedProcessIsLostAndReachedAgainWhenItGoesOn) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(read(other, shared, local)->fails_with(errc::peer_lost)) << "nobody listens there any more";
-  EXPECT_TRUE(eventually([&] { return initiator.sink.get(&RecordingSink::states).back() == PeerState::gone; }));
+  EXPECT_TRUE(eventually([&] {
+    const std::vector<PeerState> states = initiator.sink.get(&RecordingSink::states);
+    return !states.empty() && states.back() == PeerState::gone;
+  }));
 }
 
 }  // namespace
