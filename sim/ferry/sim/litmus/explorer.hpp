@@ -1,0 +1,39 @@
+// explore(): every reachable state of a litmus test under one profile, and so exactly its outcomes.
+//
+// Depth first over a table of all states seen. Memory is bounded by the number of states, which the caller limits.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include <ferry/base/result.hpp>
+#include <ferry/sim/litmus/machine.hpp>
+#include <ferry/sim/litmus/program.hpp>
+
+namespace ferry::sim::litmus {
+
+struct Exploration {
+  std::size_t states = 0;         // distinct reachable ones
+  std::size_t stuck = 0;          // of them: no step can be next, and a thread has not finished
+  std::vector<Outcome> outcomes;  // distinct, ascending
+};
+
+inline constexpr std::size_t kDefaultMaxStates = 50'000'000;  // some 5 GB
+
+struct ExploreOptions {
+  std::size_t max_states = kDefaultMaxStates;          // 1 to kMaxStates (state_table.hpp)
+  std::function<void(std::size_t states)> progress{};  // called now and then, if it is set
+};
+
+// Fails with errc::resource_exhausted when there are more states than max_states.
+Result<Exploration> explore(const Machine& machine, const ExploreOptions& options = {});
+
+// What every search over states does at its limit, and how often it reports progress.
+inline constexpr std::size_t kProgressInterval = std::size_t{1} << 16;  // states
+Failure too_many_states(const Machine& machine, const ExploreOptions& options);
+
+// The state of a run that has come to its end as an outcome. All threads have finished and no step can be next.
+Outcome outcome_of(const State& state);
+
+}  // namespace ferry::sim::litmus

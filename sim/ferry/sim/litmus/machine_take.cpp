@@ -1,0 +1,176 @@
+// What each step does.
+#include <ferry/sim/litmus/machine.hpp>
+
+namespace ferry::sim::litmus {
+namespace {
+
+// An atomic's effect on the value that it has read; a compare-swap that fails writes nothing.
+void write_atomic(const Operation& operation, Value old, Value& target) noexcept {
+  if (operation.kind == OperationKind::fetch_add) {
+    target = old + operation.operand;
+  } else if (old == operation.expected) {
+    target = operation.operand;
+  }
+}
+
+void commit(State& state, std::vector<WriteBack>& entries, std::size_t position, std::uint8_t& completions) {
+  const WriteBack entry = entries[position];
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(position));
+  if (entry.is_completion) {
+    ++completions;
+  } else {
+    state.memory[entry.location] = entry.value;
+  }
+}
+
+constexpr WriteBack kCompletion = {true, 0, 0};
+
+}  // namespace
+
+State Machine::initial() const {
+  State state;
+  for (const Location& location : program_.locations) {
+    state.memory.push_back(location.initial);
+  }
+  state.registers.resize(program_.registers.size());
+  state.threads.resize(program_.threads.size());
+  state.queues.resize(program_.queues.size());
+  return state;
+}
+
+void Machine::take(State& state, const Step& step) const {
+  switch (step.kind) {
+    case Step::Kind::execute:
+      execute(state, step.actor);
+      return;
+    case Step::Kind::drain:
+      drain(state, step.actor);
+      return;
+    case Step::Kind::advance:
+      advance(state, step.actor, step.position, step.chunk);
+      return;
+    case Step::Kind::immediate:
+      state.queues[step.actor].list[step.position].is_immediate_emitted = true;
+      state.queues[step.actor].to_remote.push_back(kCompletion);
+      return;
+    case Step::Kind::retire:
+      state.queues[step.actor].list.erase(state.queues[step.actor].list.begin());
+      state.queues[step.actor].to_local.push_back(kCompletion);
+      return;
+    case Step::Kind::commit_local: {
+      QueueState& queue = state.queues[step.actor];
+      commit(state, queue.to_local, step.position, queue.completions);
+      return;
+    }
+    case Step::Kind::commit_remote: {
+      QueueState& queue = state.queues[step.actor];
+      commit(state, queue.to_remote, step.position, queue.receive_completions);
+      return;
+    }
+  }
+}
+
+void Machine::execute(State& state, ThreadIndex index) const {
+  ThreadState& thread = state.threads[index];
+  const Instruction& instruction = program_.threads[index].instructions[thread.next++];
+  switch (instruction.opcode) {
+    case Opcode::store: {
+      const Source& source = instruction.source;
+      const Value stored = source.from_register ? state.registers[*source.from_register] : source.value;
+      thread.buffer.push_back({false, instruction.location, {stored}});
+      break;
+    }
+    case Opcode::load:
+      state.registers[instruction.destination] = view(state, thread, instruction.location);
+      break;
+    case Opcode::wait:
+    case Opcode::fence:
+      break;
+    case Opcode::compare_swap: {
+      Value& target = state.memory[instruction.location];
+      state.registers[instruction.destination] = target;
+      if (target == instruction.expected) {
+        target = instruction.operand;
+      }
+      break;
+    }
+    case Opcode::fetch_add:
+      state.registers[instruction.destination] = state.memory[instruction.location];
+      state.memory[instruction.location] += instruction.operand;
+      break;
+    case Opcode::post:
+      post(state, index, instruction.operation);
+      break;
+    case Opcode::poll:
+      --state.queues[instruction.queue].completions;
+      break;
+    case Opcode::receive_poll:
+      --state.queues[instruction.queue].receive_completions;
+      break;
+  }
+}
+
+// The operation enters the store buffer; inline data is taken now, as the thread sees it.
+void Machine::post(State& state, ThreadIndex index, OperationIndex operation) const {
+  ThreadState& thread = state.threads[index];
+  BufferEntry entry{true, operation};
+  if (program_.operations[operation].is_inline) {
+    for (const Chunk& chunk : program_.operations[operation].chunks) {
+      entry.values.push_back(view(state, thread, chunk.local));
+    }
+  }
+  thread.buffer.push_back(std::move(entry));
+}
+
+void Machine::drain(State& state, ThreadIndex index) const {
+  std::vector<BufferEntry>& buffer = state.threads[index].buffer;
+  const BufferEntry entry = std::move(buffer.front());
+  buffer.erase(buffer.begin());
+  if (!entry.is_operation) {
+    state.memory[entry.index] = entry.values.front();
+    return;
+  }
+  const Operation& operation = program_.operations[entry.index];
+  InFlight flight{entry.index};
+  flight.chunks.resize(operation.chunks.size());
+  for (std::size_t chunk = 0; chunk < entry.values.size(); ++chunk) {
+    flight.chunks[chunk] = {1, entry.values[chunk]};
+  }
+  state.queues[operation.queue].list.push_back(std::move(flight));
+}
+
+void Machine::advance(State& state, QueueIndex index, std::size_t position, std::size_t chunk) const {
+  QueueState& queue = state.queues[index];
+  InFlight& flight = queue.list[position];
+  const Operation& operation = program_.operations[flight.operation];
+  const auto [local, remote] = operation.chunks[chunk];
+  auto& [stage, value] = flight.chunks[chunk];
+  switch (sub_action(operation.kind, stage)) {
+    case SubAction::put_read:
+      value = state.memory[local];
+      break;
+    case SubAction::put_write:
+      queue.to_remote.push_back({false, remote, value});
+      break;
+    case SubAction::get_read:
+      value = state.memory[remote];
+      break;
+    case SubAction::atomic_read:
+      value = state.memory[remote];
+      if (program_.atomics == AtomicScope::glob) {  // read and write are one step, 0→2
+        write_atomic(operation, value, state.memory[remote]);
+        ++stage;
+      }
+      break;
+    case SubAction::atomic_write:
+      write_atomic(operation, value, state.memory[remote]);
+      break;
+    case SubAction::get_result:
+    case SubAction::atomic_result:
+      queue.to_local.push_back({false, local, value});
+      break;
+  }
+  ++stage;
+}
+
+}  // namespace ferry::sim::litmus
