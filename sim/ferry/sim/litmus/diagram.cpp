@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace {
 // Pixels.
 constexpr double kMargin = 20;
 constexpr double kNumberWidth = 34;  // of the column of step numbers
-constexpr double kTop = 76;          // to the lane heads
+constexpr double kTop = 96;          // to the lane heads
 constexpr double kHeadHeight = 44;
 constexpr double kRow = 26;
 constexpr double kMinLaneGap = 96;
@@ -22,6 +23,8 @@ constexpr double kHeadCharacter = 7.3;
 constexpr double kDot = 3.5;
 constexpr double kLegendHeight = 58;
 constexpr double kNoteCharacter = 6.6;
+constexpr double kLegendCharacter = 5.9;
+constexpr double kNodeGap = 14;
 
 constexpr std::string_view kStyle =
     "text{font-family:Helvetica,Arial,sans-serif;font-size:12px;fill:#222}"
@@ -31,7 +34,8 @@ constexpr std::string_view kStyle =
     ".label{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}"
     ".head{font-size:13px;font-weight:bold;text-anchor:middle}.subhead{font-size:10.5px;fill:#666;text-anchor:middle}"
     ".lane{stroke:#c4c4c4;stroke-width:1.5}.memory{stroke:#b8b8b8;stroke-width:7;stroke-opacity:.45}"
-    ".grid{stroke:#f1f1f1;stroke-width:1}.arrow{fill:none;stroke-width:1.6}";
+    ".node{fill:#f6f7f9}.nodename{font-size:11px;fill:#888;text-anchor:middle}.grid{stroke:#e8e8e8;stroke-width:1}."
+    "arrow{fill:none;stroke-width:1.6}";
 
 struct Look {
   Event::Kind kind;
@@ -95,6 +99,7 @@ class Drawing {
     add("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#fff\"/>\n", width_, height_);
     add("<text class=\"title\" x=\"{}\" y=\"34\">{}</text>\n", kMargin, escaped(text_.title));
     add("<text class=\"note\" x=\"{}\" y=\"56\">{}</text>\n", kMargin, escaped(text_.note));
+    draw_nodes();
     draw_lanes();
     for (std::size_t event = 0; event < narration_.events.size(); ++event) {
       draw_arrow(event);
@@ -114,30 +119,56 @@ class Drawing {
   }
 
   void lay_out() {
-    // A label stands between its lane and the next one; the gap holds the longest of the lane.
-    std::vector<double> gaps(narration_.lanes.size(), kMinLaneGap);
-    for (const Event& event : narration_.events) {
-      gaps[event.lane] = std::max(gaps[event.lane], length_of(event.label) * kCharacter + 22);
+    // A label stands beside its dot, and no other one in its row: a gap holds the longest label on either side of it.
+    const std::size_t lanes = narration_.lanes.size();
+    std::vector<double> gaps(lanes + 1, kMinLaneGap);  // before each lane, and after the last
+    gaps.front() = 0;
+    for (std::size_t number = 0; number < narration_.events.size(); ++number) {
+      const Event& event = narration_.events[number];
+      double& gap = gaps[event.lane + (is_labelled_left(number) ? 0 : 1)];
+      gap = std::max(gap, length_of(event.label) * kCharacter + 26);
     }
-    std::vector<double> heads;
-    for (const Lane& lane : narration_.lanes) {
-      heads.push_back(std::max(length_of(lane.name) * kHeadCharacter, length_of(lane.subtitle) * kCharacter) + 18);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const double head = half_head(lane);
+      gaps[lane] = std::max(gaps[lane], lane == 0 ? head : half_head(lane - 1) + head + kNodeGap);
     }
     double x = kMargin + kNumberWidth;
-    for (std::size_t lane = 0; lane < gaps.size(); ++lane) {
-      x += lane == 0 ? heads[lane] / 2 : std::max(gaps[lane - 1], (heads[lane - 1] + heads[lane]) / 2);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      x += gaps[lane];
       lanes_.push_back(x);
     }
-    sentences_ = gaps.empty() ? x : std::max(x + gaps.back(), x + heads.back() / 2 + 12);
+    sentences_ = x + gaps.back() + 8;
     double sentence = 0;
     for (const Event& event : narration_.events) {
       sentence = std::max(sentence, length_of(event.sentence) * kSentenceCharacter);
     }
-    width_ = sentences_ + sentence + kMargin;
-    width_ = std::max({width_, 2 * kMargin + length_of(text_.note) * kNoteCharacter,
-                       2 * kMargin + length_of(text_.footer) * kNoteCharacter, 900.0});
+    double legend = kMargin;
+    for (const Look& look : kLooks) {
+      legend += legend_width(look);
+    }
+    const double longest_note = std::max(length_of(text_.note), length_of(text_.footer));
+    width_ = std::max({sentences_ + sentence + kMargin, 2 * kMargin + longest_note * kNoteCharacter, legend + kMargin});
     bottom_ = row(narration_.events.size()) - kRow / 2 + 8;
     height_ = bottom_ + 34 + kLegendHeight;
+  }
+
+  double half_head(std::size_t lane) const {
+    const Lane& its = narration_.lanes[lane];
+    return std::max(length_of(its.name) * kHeadCharacter, length_of(its.subtitle) * kCharacter) / 2 + 10;
+  }
+
+  static double legend_width(const Look& look) { return 36 + length_of(look.meaning) * kLegendCharacter + 22; }
+
+  // The lane that the arrow of an event comes from, if it has one.
+  std::optional<LaneIndex> origin_of(std::size_t number) const {
+    const Event& event = narration_.events[number];
+    return event.departure ? std::optional(narration_.events[*event.departure].lane) : event.partner;
+  }
+
+  // Labels keep out of the way of the arrow that arrives.
+  bool is_labelled_left(std::size_t number) const {
+    const auto origin = origin_of(number);
+    return origin && *origin > narration_.events[number].lane;
   }
 
   double row(std::size_t event) const { return kTop + kHeadHeight + kRow * (static_cast<double>(event) + 0.9); }
@@ -152,10 +183,27 @@ class Drawing {
     out_ += "</defs>\n";
   }
 
+  // A background for each node's lanes, with its name above.
+  void draw_nodes() {
+    for (std::size_t first = 0; first < lanes_.size();) {
+      std::size_t last = first;
+      while (last + 1 < lanes_.size() && narration_.lanes[last + 1].node == narration_.lanes[first].node) {
+        ++last;
+      }
+      const double left = lanes_[first] - half_head(first) - 2;
+      const double right = lanes_[last] + half_head(last) + 2;
+      add("<rect class=\"node\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"6\"/>\n", left, kTop - 20,
+          right - left, bottom_ - kTop + 26);
+      add("<text class=\"nodename\" x=\"{:.1f}\" y=\"{}\">node {}</text>\n", (left + right) / 2, kTop - 6,
+          escaped(narration_.nodes[narration_.lanes[first].node]));
+      first = last + 1;
+    }
+  }
+
   void draw_lanes() {
     for (std::size_t event = 0; event < narration_.events.size(); ++event) {
       add("<line class=\"grid\" x1=\"{0}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", kMargin + kNumberWidth,
-          width_ - kMargin, row(event));
+          sentences_ - 10, row(event));
     }
     for (std::size_t index = 0; index < narration_.lanes.size(); ++index) {
       const Lane& lane = narration_.lanes[index];
@@ -169,25 +217,19 @@ class Drawing {
 
   // From where something set out, or from the partner lane in the same row, to where it arrives.
   void draw_arrow(std::size_t number) {
-    const Event& event = narration_.events[number];
-    if (!event.departure && !event.partner) {
+    const auto origin = origin_of(number);
+    if (!origin) {
       return;
     }
-    double from_x = 0;
-    double from_y = row(number);
-    if (event.departure) {
-      from_x = lanes_[narration_.events[*event.departure].lane];
-      from_y = row(*event.departure);
-    } else {
-      from_x = lanes_[*event.partner];
-    }
+    const Event& event = narration_.events[number];
     const Look& look = look_of(event.kind);
+    const double from_x = lanes_[*origin];
     const double to_x = lanes_[event.lane];
     const double side = from_x < to_x ? -1 : 1;
     add("<line class=\"arrow\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
         "stroke-dasharray=\"{}\" marker-end=\"url(#head{})\"/>\n",
-        from_x, from_y, to_x + side * (kDot + 1), row(number), look.colour, look.dash.empty() ? "none" : look.dash,
-        static_cast<int>(look.kind));
+        from_x, row(event.departure.value_or(number)), to_x + side * (kDot + 1), row(number), look.colour,
+        look.dash.empty() ? "none" : look.dash, static_cast<int>(look.kind));
   }
 
   void draw_event(std::size_t number) {
@@ -196,7 +238,9 @@ class Drawing {
     const double y = row(number);
     add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n", x, y, kDot, look_of(event.kind).colour);
     add("<text class=\"number\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kMargin + kNumberWidth - 12, y + 4, number + 1);
-    add("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 9, y - 4, escaped(event.label));
+    const bool is_left = is_labelled_left(number);
+    add("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x + (is_left ? -9 : 9), y - 4,
+        is_left ? "end" : "start", escaped(event.label));
     add("<text class=\"sentence\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", sentences_, y + 3.5, escaped(event.sentence));
   }
 
@@ -214,7 +258,7 @@ class Drawing {
             x, x + 28, middle, look.colour, look.dash.empty() ? "none" : look.dash, static_cast<int>(look.kind));
       }
       add("<text class=\"note\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x + 36, middle + 4, look.meaning);
-      x += 36 + length_of(look.meaning) * kNoteCharacter + 12;
+      x += legend_width(look);
     }
   }
 

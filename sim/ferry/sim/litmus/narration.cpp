@@ -1,11 +1,11 @@
 #include <ferry/sim/litmus/narration.hpp>
 
 #include <deque>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <ferry/sim/litmus/lane_plan.hpp>
 #include <ferry/sim/litmus/program_text.hpp>
 
 namespace ferry::sim::litmus {
@@ -13,12 +13,12 @@ namespace {
 
 class Narrator {
  public:
-  explicit Narrator(const Machine& machine) : machine_(machine), program_(machine.program()) {
+  explicit Narrator(const Machine& machine)
+      : machine_(machine), program_(machine.program()), lanes_(machine.program()) {
     state_ = machine.initial();
     buffers_.resize(program_.threads.size());
     to_local_.resize(program_.queues.size());
     to_remote_.resize(program_.queues.size());
-    add_lanes();
   }
 
   Narration narrate(const std::vector<Step>& steps) {
@@ -26,51 +26,13 @@ class Narrator {
       out_.events.push_back(event_of(step));
       machine_.take(state_, step);
     }
+    out_.nodes = program_.nodes;
+    out_.lanes = lanes_.all();
     return std::move(out_);
   }
 
  private:
   using EventNumber = std::size_t;
-
-  void add_lanes() {
-    for (NodeIndex node = 0; node < program_.nodes.size(); ++node) {
-      if (node == 0) {
-        add_threads(node);
-        add_memory(node);
-        add_queues(node);
-      } else {
-        add_queues(node);
-        add_memory(node);
-        add_threads(node);
-      }
-    }
-  }
-
-  void add_threads(NodeIndex node) {
-    for (ThreadIndex index = 0; index < program_.threads.size(); ++index) {
-      if (program_.threads[index].node == node) {
-        threads_[index] = out_.lanes.size();
-        out_.lanes.push_back(
-            {Lane::Kind::thread, node, program_.threads[index].name, "thread on " + program_.nodes[node]});
-      }
-    }
-  }
-
-  void add_memory(NodeIndex node) {
-    memories_[node] = out_.lanes.size();
-    out_.lanes.push_back({Lane::Kind::memory, node, program_.nodes[node], "memory"});
-  }
-
-  void add_queues(NodeIndex node) {
-    for (QueueIndex index = 0; index < program_.queues.size(); ++index) {
-      if (program_.queues[index].from == node) {
-        queues_[index] = out_.lanes.size();
-        out_.lanes.push_back(
-            {Lane::Kind::queue, node, program_.queues[index].name,
-             fmt::format("NIC, {} to {}", program_.nodes[node], program_.nodes[program_.queues[index].to])});
-      }
-    }
-  }
 
   Event event_of(const Step& step) {
     switch (step.kind) {
@@ -84,7 +46,7 @@ class Narrator {
         to_remote_[step.actor].push_back(out_.events.size());
         const std::string operation = text_of(state_.queues[step.actor].list[step.position].operation);
         return {Event::Kind::local,
-                queues_[step.actor],
+                lanes_.queue[step.actor],
                 {},
                 {},
                 "immediate",
@@ -93,8 +55,12 @@ class Narrator {
       case Step::Kind::retire: {
         to_local_[step.actor].push_back(out_.events.size());
         const std::string operation = text_of(state_.queues[step.actor].list.front().operation);
-        return {
-            Event::Kind::local, queues_[step.actor], {}, {}, "done", operation + " is done: its completion sets out"};
+        return {Event::Kind::local,
+                lanes_.queue[step.actor],
+                {},
+                {},
+                "done",
+                operation + " is done: its completion sets out"};
       }
       case Step::Kind::commit_local:
         return commit(state_.queues[step.actor].to_local[step.position], to_local_[step.actor], step,
@@ -109,8 +75,8 @@ class Narrator {
   Event execute(ThreadIndex index) {
     const ThreadState& thread = state_.threads[index];
     const Instruction& instruction = program_.threads[index].instructions[thread.next];
-    const LaneIndex lane = threads_[index];
-    const LaneIndex memory = memories_[program_.threads[index].node];
+    const LaneIndex lane = lanes_.thread[index];
+    const LaneIndex memory = lanes_.memory[program_.threads[index].node];
     const std::string text = to_text(program_, instruction);
     const auto polled = [&](std::string_view what) {
       return Event{Event::Kind::completion, lane, memory, {}, text, fmt::format("{} takes a {}", text, what)};
@@ -182,7 +148,7 @@ class Narrator {
     buffers_[index].pop_front();
     if (entry.is_operation) {
       return {Event::Kind::post,
-              queues_[program_.operations[entry.index].queue],
+              lanes_.queue[program_.operations[entry.index].queue],
               {},
               departure,
               "posted",
@@ -190,7 +156,7 @@ class Narrator {
     }
     const std::string written = assignment(entry.index, entry.values.front());
     return {Event::Kind::write,
-            memories_[program_.threads[index].node],
+            lanes_.memory[program_.threads[index].node],
             {},
             departure,
             written,
@@ -203,7 +169,7 @@ class Narrator {
     const Operation& operation = program_.operations[flight.operation];
     const auto [stage, value] = flight.chunks[step.chunk];
     const auto [local, remote] = operation.chunks[step.chunk];
-    const LaneIndex lane = queues_[step.actor];
+    const LaneIndex lane = lanes_.queue[step.actor];
     const std::string text = text_of(flight.operation);
     const SubAction action = sub_action(operation.kind, stage);
     switch (action) {
@@ -214,7 +180,7 @@ class Narrator {
         const std::string read = assignment(location, state_.memory[location]);
         Event event{Event::Kind::read,
                     lane,
-                    memories_[action == SubAction::put_read ? queue.from : queue.to],
+                    lanes_.memory[action == SubAction::put_read ? queue.from : queue.to],
                     {},
                     read,
                     fmt::format("{} reads {}", text, read)};
@@ -226,7 +192,7 @@ class Narrator {
       }
       case SubAction::atomic_write:
         return {Event::Kind::write,
-                memories_[queue.to],
+                lanes_.memory[queue.to],
                 lane,
                 {},
                 atomic_label(operation, value),
@@ -259,14 +225,14 @@ class Narrator {
     departures.erase(at);
     if (entry.is_completion) {
       return {Event::Kind::completion,
-              memories_[node],
+              lanes_.memory[node],
               {},
               departure,
               fmt::format("{} of {}", completion, program_.queues[step.actor].name),
               fmt::format("a {} of {} is delivered", completion, program_.queues[step.actor].name)};
     }
     const std::string written = assignment(entry.location, entry.value);
-    return {Event::Kind::write, memories_[node], {}, departure, written, written + " reaches memory"};
+    return {Event::Kind::write, lanes_.memory[node], {}, departure, written, written + " reaches memory"};
   }
 
   std::string assignment(LocationIndex location, Value value) const {
@@ -321,9 +287,7 @@ class Narrator {
   const Program& program_;
   State state_;
   Narration out_;
-  std::map<ThreadIndex, LaneIndex> threads_;
-  std::map<NodeIndex, LaneIndex> memories_;
-  std::map<QueueIndex, LaneIndex> queues_;
+  const LanePlan lanes_;
   // Of what is under way in the state: the events in which it set out, in the state's order.
   std::vector<std::deque<EventNumber>> buffers_, to_local_, to_remote_;
 };

@@ -21,8 +21,8 @@ struct Lane {
   enum class Kind : std::uint8_t { thread, memory, queue };
   Kind kind = Kind::thread;
   NodeIndex node = 0;    // of a queue: its first
-  std::string name;      // "A", "memory of B", "q"
-  std::string subtitle;  // "thread on A", "NIC, A to B"
+  std::string name;      // "A", "memory B", "q"
+  std::string subtitle;  // "thread on A", "x, y", "NIC, A to B"
 };
 
 struct Event {
@@ -44,6 +44,7 @@ struct Event {
 };
 
 struct Narration {
+  std::vector<std::string> nodes;
   std::vector<Lane> lanes;  // by node; threads, then memory, then queues (in the other order after the first node)
   std::vector<Event> events;
 };

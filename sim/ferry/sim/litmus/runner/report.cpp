@@ -169,16 +169,12 @@ std::string witness_text(const Machine& machine, const Witness& witness) {
       fmt::format("{} {}: allowed. A shortest run, of {}, to {}:\n", program.name, to_string(machine.profile().name),
                   counted(witness.steps.size(), "step"), to_text(program, *program.question));
   std::size_t width = 0;
-  const auto name_of_lane = [&](const Event& event) {
-    const Lane& lane = narration.lanes[event.lane];
-    return lane.kind == Lane::Kind::memory ? "memory " + lane.name : lane.name;
-  };
   for (const Event& event : narration.events) {
-    width = std::max(width, name_of_lane(event).size());
+    width = std::max(width, narration.lanes[event.lane].name.size());
   }
   std::size_t number = 0;
   for (const Event& event : narration.events) {
-    text += fmt::format("{:4}  {:{}}  {}\n", ++number, name_of_lane(event), width, event.sentence);
+    text += fmt::format("{:4}  {:{}}  {}\n", ++number, narration.lanes[event.lane].name, width, event.sentence);
   }
   return text + fmt::format("final state: {}\n", to_text(program, witness.outcome));
 }
