@@ -104,10 +104,13 @@ Task<void> never_met(Cluster& cluster) {
   const std::string text = owner.buffer.ref().to_text();
   owner.buffer = RDMABuffer();
   owner.values = {};
+  const Contact contact = cluster.node(1).contact();
   cluster.stop(1);
   std::array<std::uint64_t, 1> word{};
   const BufferRef ref = BufferRef::from_text(cluster.node(0), text);
   const Failure nobody = co_await failure_of(ref.read_into(std::span(word)));
+  const ActorRef<Held> held(ActorAddress{&cluster.node(0).peers().find_or_add(contact), ActorId(2)});
+  const Failure call = co_await failure_of(held.call<&Held::taken>());
   auto starting = cluster.restart(1);
   co_await starting;
   const Failure other = co_await failure_of(ref.read_into(std::span(word)));
@@ -116,6 +119,11 @@ Task<void> never_met(Cluster& cluster) {
                    nowhere +
                        "(tcp: [0-9.:]+: no process listens there: Connection refused \\(ECONNREFUSED\\)|shm: no such "
                        "process listens on this host|sim: nobody listens at sim:[0-9]+)"));
+  EXPECT_TRUE(says(call, "call of " + kHeld + "taken",
+                   nowhere + "(tcp: [0-9.:]+: no process listens there: .*|shm: no such process listens on this "
+                             "host|sim: nobody listens at sim:[0-9]+)"))
+      << "it never left";
+  EXPECT_EQ(call.effect(), Effect::none);
   EXPECT_TRUE(says(other, kRead,
                    "(" + nowhere +
                        "shm: no such process listens on this host|stale_incarnation: (no transport reaches the "
@@ -161,8 +169,8 @@ Task<void> silent_process(Cluster& cluster) {
   };
   EXPECT_TRUE(
       says(write, kWrite, gave_up("timed_out", "it did not end, or did not move, within its limit; it was cancelled")));
-  EXPECT_TRUE(says(call, "call of " + kHeld + "taken",
-                   "timed_out: no reply came within the limit \\(it may have taken effect\\)"));
+  // Where the write before took the channel down, the call never left.
+  EXPECT_TRUE(says(call, "call of " + kHeld + "taken", "timed_out: no reply came within the limit" + kMaybe));
   EXPECT_TRUE(says(cancelled, kWrite, gave_up("cancelled", "a stop was requested")));
 }
 TEST_P(ChannelErrors, WhatGivesUpOnASilentProcessSaysSo) {
@@ -170,6 +178,35 @@ TEST_P(ChannelErrors, WhatGivesUpOnASilentProcessSaysSo) {
     return;  // no such thing as a stopped process here
   }
   play(silent_process, with_frozen(std::chrono::seconds(600)));
+}
+
+// Its process stands still before there is any channel to it.
+Task<void> silent_before_met(Cluster& cluster) {
+  auto spawned = cluster.on(1, detail::spawn_here<Held>(cluster.context(1), "held"));
+  const ActorRef<Held> there = co_await spawned;
+  const ActorRef<Held> held = carry(there, cluster, 0);
+  cluster.freeze(1);
+  const Limits soon{std::chrono::milliseconds(30), {}};
+  const Failure late = co_await failure_of(held.call<&Held::take>(std::uint64_t{1}).with(soon));
+  {
+    auto dropped = start(failure_of(held.call<&Held::take>(std::uint64_t{2})));
+    auto turn = between_looks(cluster);
+    co_await turn;
+  }
+  auto last = start(failure_of(held.call<&Held::take>(std::uint64_t{3})));
+  cluster.thaw(1);
+  const Failure ended = co_await last;
+  EXPECT_FALSE(ended);
+  EXPECT_TRUE(says(late, "call of " + kHeld + "take", "timed_out: no reply came within the limit"));
+  EXPECT_EQ(late.effect(), Effect::none);
+  const std::vector<std::uint64_t> taken = co_await held.call<&Held::taken>();
+  EXPECT_THAT(taken, testing::ElementsAre(3)) << "a call that had never left was sent after its end";
+}
+TEST_P(ChannelErrors, CallThatGivesUpBeforeThereIsAChannelNeverLeaves) {
+  if (!traits().can_freeze) {
+    return;
+  }
+  play(silent_before_met, with_frozen(std::chrono::seconds(600)));
 }
 
 Task<void> silent_for_long(Cluster& cluster) {

@@ -35,6 +35,7 @@ struct Answers final : PeerEvents {
   void on_reply(Peer&, wire::Bytes&& message) noexcept override {
     received.push_back(std::to_integer<int>(message[0]));
   }
+  void on_unsent(Peer&, wire::ByteView, const Failure&) noexcept override {}
   void on_peer_failed(Peer&, const Failure& why, PeerState, ChannelNumber) noexcept override {
     failures.push_back(why.code());
   }

@@ -57,7 +57,8 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   void forget_window(const Peer& peer, ActorId actor) noexcept;
   // Delivers here or hands to the peer. The peer's fate if it is gone.
   Failure send_request(Peer& peer, wire::Bytes&& message, std::atomic<ChannelNumber>& sent_under) noexcept;
-  void cancel_call(Peer& peer, const CancelHeader& header) noexcept;
+  // Tells the owner that nobody waits for the call any more. True: it never left, and never will.
+  bool cancel_call(Peer& peer, const CancelHeader& header) noexcept;
   detail::SelfCall self_call(const detail::CallTarget& target) const noexcept;
 
   // --- For cells.
@@ -86,6 +87,7 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   void on_request(const std::shared_ptr<Inbound>& from, wire::Bytes&& message) noexcept override;
   void on_inbound_closed(const std::shared_ptr<Inbound>& from, const Failure& why) noexcept override;
   void on_reply(Peer& peer, wire::Bytes&& message) noexcept override;
+  void on_unsent(Peer& peer, wire::ByteView message, const Failure& why) noexcept override;
   void on_peer_failed(Peer& peer, const Failure& why, PeerState state, ChannelNumber channel) noexcept override;
 
   Result<void> deliver(const std::shared_ptr<Inbound>& from, wire::Bytes&& message);

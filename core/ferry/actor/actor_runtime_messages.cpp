@@ -42,13 +42,21 @@ Failure ActorRuntime::send_request(Peer& peer, wire::Bytes&& message, std::atomi
   return {};
 }
 
-void ActorRuntime::cancel_call(Peer& peer, const CancelHeader& header) noexcept {
+bool ActorRuntime::cancel_call(Peer& peer, const CancelHeader& header) noexcept {
   if (!peer.is_self()) {
+    const auto is_the_call = [](wire::ByteView message, std::uint64_t call) {
+      const auto request = load_request(message);
+      return request && request->kind == MessageKind::call && request->call.value() == call;
+    };
+    if (peer.take_back(is_the_call, header.call.value())) {
+      return true;
+    }
     static_cast<void>(peer.send(make_cancel(header)));
   } else if (auto cell = find(header.actor)) {
     ActorCell& target = *cell;
     target.cancel(std::move(cell), nullptr, header.call);
   }
+  return false;
 }
 
 detail::SelfCall ActorRuntime::self_call(const detail::CallTarget& target) const noexcept {
@@ -142,6 +150,13 @@ void ActorRuntime::on_reply(Peer& peer, wire::Bytes&& message) noexcept {
     }
   }
   malformed(nullptr, Failure(errc::malformed, "an answer that is neither reply nor credit, from " + peer.describe()));
+}
+
+void ActorRuntime::on_unsent(Peer&, wire::ByteView message, const Failure& why) noexcept {
+  const auto header = load_request(message);
+  if (header && header->kind == MessageKind::call) {
+    calls_.fail(header->call, why.with_effect(Effect::none));
+  }
 }
 
 void ActorRuntime::on_peer_failed(Peer& peer, const Failure& why, PeerState state, ChannelNumber channel) noexcept {

@@ -124,8 +124,17 @@ void MessageAwaiter::leave() noexcept {
   const bool unsent = take_back();
   window_ = nullptr;
   if (unanswered && !unsent && !target_.peer->node().executor().halted()) {
-    runtime_->cancel_call(*target_.peer, {id, target_.actor});
+    call_off(id);
   }
+}
+
+// Of a call that was handed over. True: it never left this process.
+bool MessageAwaiter::call_off(CallId id) noexcept {
+  const bool unsent = runtime_->cancel_call(*target_.peer, {id, target_.actor});
+  if (unsent) {
+    runtime_->window(*target_.peer, target_.actor)->give_back(1, window_bytes);
+  }
+  return unsent;
 }
 
 void MessageAwaiter::asked_to_give_up(Waiter& waiter, errc reason) noexcept {
@@ -143,10 +152,7 @@ void MessageAwaiter::give_up(errc reason) noexcept {
     }
     stage_.store(Stage::unsent, std::memory_order_release);
   }
-  const bool unsent = take_back();
-  if (!unsent) {
-    runtime_->cancel_call(*target_.peer, {id, target_.actor});
-  }
+  const bool unsent = take_back() || call_off(id);
   failure_ = Failure(reason, reason == errc::timed_out ? "no reply came within the limit" : "a stop was requested")
                  .with_effect(unsent ? Effect::none : Effect::unknown);
   wake();
@@ -177,6 +183,12 @@ void MessageAwaiter::finish() noexcept {
 
 wire::ByteView MessageAwaiter::value() const noexcept {
   return wire::ByteView(reply_.data(), reply_.size()).subspan(std::min(reply_.size(), ReplyHeader::kSize));
+}
+
+// The endpoint has run.
+void MessageAwaiter::refuse_value(std::string_view type, const Failure& why) {
+  failure_ = Failure(why.code(), fmt::format("the value that came back ({}) cannot be decoded: {}", type, why.detail()))
+                 .with_effect(Effect::unknown);
 }
 
 NodeCore* MessageAwaiter::node() const noexcept {

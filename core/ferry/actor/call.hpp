@@ -3,7 +3,7 @@
 // Nothing is sent before the await; sends leave in the order of their start. A dropped call is cancelled. A call ends
 // by a reply, by the failure of the actor or its process, or by its own limits; it has no limit unless given (or
 // inherited: a deadline passes on to calls made inside the endpoint). Cancelling returns at once; the endpoint's
-// effects are then unknown.
+// effects are then unknown, unless the message had not left this process: then it never will.
 #pragma once
 
 #include <coroutine>
@@ -21,6 +21,7 @@
 #include <ferry/base/result.hpp>
 #include <ferry/base/waiter.hpp>
 #include <ferry/wire/codec.hpp>
+#include <ferry/wire/type_name.hpp>
 
 namespace ferry {
 
@@ -78,6 +79,7 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
   void finish() noexcept;
   Failure explained() const;
   wire::ByteView value() const noexcept;
+  void refuse_value(std::string_view type, const Failure& why);
   NodeCore* node() const noexcept;  // that decodes the reply
 
   CallTarget target_;
@@ -89,6 +91,7 @@ class MessageAwaiter : protected Waiter, protected WindowWaiter, protected Pendi
  private:
   void leave() noexcept;
   bool take_back() noexcept;
+  bool call_off(CallId id) noexcept;
   void send_now() noexcept;
   bool refuse(Failure why) noexcept;
   void give_up(errc reason) noexcept;
@@ -143,7 +146,7 @@ class [[nodiscard]] Call final : public detail::MessageAwaiter {
     } else {
       Result<R> decoded = wire::decode<R>(value(), node());
       if (!decoded) {
-        failure_ = decoded.error();
+        refuse_value(wire::type_name<R>(), decoded.error());
         return explained();
       }
       return decoded;

@@ -95,6 +95,9 @@ class ConnectionEvents {
   // before the on_closed of that channel; why: what it will say. A member of a sequence is not started again, but ends
   // not_executed with it.
   virtual void redrive(Operation& operation, const Failure& why) noexcept = 0;
+  // Gives back a message that send() took and of which no byte has left this process: the whole of it, or at least
+  // what a frame holds of it. Before the on_closed of that channel, or within close(). It is not sent again.
+  virtual void on_unsent(Connection& connection, wire::ByteView message, const Failure& why) noexcept = 0;
   // A message that answers ours.
   virtual void on_message(Connection& connection, wire::Bytes&& message) noexcept = 0;
 

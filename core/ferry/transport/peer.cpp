@@ -170,4 +170,16 @@ Failure Peer::send(wire::Bytes&& message, std::atomic<ChannelNumber>* sent_under
   return {};
 }
 
+bool Peer::take_back(bool (*is_it)(wire::ByteView message, std::uint64_t number), std::uint64_t number) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(messages_.rbegin(), messages_.rend(), [&](const wire::Bytes& message) {
+    return is_it({message.data(), message.size()}, number);
+  });
+  if (found == messages_.rend()) {
+    return false;
+  }
+  messages_.erase(std::next(found).base());
+  return true;
+}
+
 }  // namespace ferry

@@ -36,6 +36,9 @@ using ChannelNumber = std::uint64_t;
 class PeerEvents {
  public:
   virtual void on_reply(Peer& peer, wire::Bytes&& message) noexcept = 0;
+  // A message provably never left, and never will: the beginning of it, see ConnectionEvents::on_unsent. Before the
+  // on_peer_failed of its channel.
+  virtual void on_unsent(Peer& peer, wire::ByteView message, const Failure& why) noexcept = 0;
   // A channel of the peer has ended, or none could be made. Messages sent under this channel number or a lower one that
   // have not been answered may not have arrived, and no answer to them will.
   virtual void on_peer_failed(Peer& peer, const Failure& why, PeerState state, ChannelNumber channel) noexcept = 0;
@@ -92,6 +95,10 @@ class Peer final : private ConnectionEvents {
   // told to PeerEvents, perhaps before this returns. sent_under: gets the channel's number before that can happen.
   Failure send(wire::Bytes&& message, std::atomic<ChannelNumber>* sent_under = nullptr) noexcept;
 
+  // Takes back a message that still waits for a channel: the latest for which is_it(message, number) holds. False:
+  // there is none.
+  bool take_back(bool (*is_it)(wire::ByteView message, std::uint64_t number), std::uint64_t number) noexcept;
+
   bool pipelines_sequences() const noexcept;
   ChannelNumber channel() const noexcept { return channel_.load(std::memory_order_acquire); }
 
@@ -121,6 +128,7 @@ class Peer final : private ConnectionEvents {
   void on_open(Connection& connection) noexcept override;
   void on_closed(Connection& connection, const Failure& why, PeerState state) noexcept override;
   void redrive(Operation& operation, const Failure& why) noexcept override;
+  void on_unsent(Connection& connection, wire::ByteView message, const Failure& why) noexcept override;
   void on_message(Connection& connection, wire::Bytes&& message) noexcept override;
 
   Started start_slow(Operation& operation) noexcept;
@@ -129,6 +137,13 @@ class Peer final : private ConnectionEvents {
   void call_open(Connection& connection) noexcept;
   void hand_over(Connection& connection) noexcept;
   void fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, PeerState state) noexcept;
+  // The present channel's number ends, and with it the messages under it; those that still wait here never left.
+  struct EndedChannel {
+    ChannelNumber number;
+    std::deque<wire::Bytes> unsent;
+  };
+  EndedChannel end_channel() noexcept;                                                 // locked
+  void tell(const EndedChannel& ended, const Failure& why, PeerState state) noexcept;  // not locked
   void end(const Failure& why, bool is_known) noexcept;
   Failure unreachable() const;
   static Failure channel_of_sequence_ended(const Failure& why);

@@ -94,14 +94,25 @@ void Peer::fail_waiting(std::unique_lock<std::mutex> lock, const Failure& why, P
     operations.push_back(&operations_.front());
     operations_.pop_front();
   }
-  messages_.clear();
-  const ChannelNumber ended = channel_.fetch_add(1, std::memory_order_acq_rel);
+  const EndedChannel ended = end_channel();
   lock.unlock();
+  const Failure nothing_done = why.with_effect(Effect::none);
   for (Operation* operation : operations) {
-    operation->complete(why);
+    operation->complete(nothing_done);
   }
+  tell(ended, why, state);
+}
+
+Peer::EndedChannel Peer::end_channel() noexcept {
+  return {channel_.fetch_add(1, std::memory_order_acq_rel), std::exchange(messages_, {})};
+}
+
+void Peer::tell(const EndedChannel& ended, const Failure& why, PeerState state) noexcept {
   if (PeerEvents* events = node_.peers().events()) {
-    events->on_peer_failed(*this, why, state, ended);
+    for (const wire::Bytes& message : ended.unsent) {
+      events->on_unsent(*this, {message.data(), message.size()}, why);
+    }
+    events->on_peer_failed(*this, why, state, ended.number);
   }
 }
 
@@ -159,7 +170,7 @@ void Peer::on_closed(Connection& connection, const Failure& why, PeerState state
   ready_.store(nullptr, std::memory_order_release);
   if (state == PeerState::other_incarnation || (state == PeerState::gone && was_open_)) {
     state_ = State::gone;
-    fate_ = why;
+    fate_ = why.with_effect(Effect::none);  // of what is asked from now on
     fate_is_guessed_ = state == PeerState::gone;
     fail_waiting(std::move(lock), why, state);
     return;
@@ -175,12 +186,9 @@ void Peer::on_closed(Connection& connection, const Failure& why, PeerState state
   last_end_ = why;
   state_ = State::idle;
   candidate_ = 0;
-  messages_.clear();
-  const ChannelNumber ended = channel_.fetch_add(1, std::memory_order_acq_rel);
+  const EndedChannel ended = end_channel();
   lock.unlock();
-  if (PeerEvents* events = node_.peers().events()) {
-    events->on_peer_failed(*this, why, state, ended);
-  }
+  tell(ended, why, state);
   lock.lock();
   if (state_ == State::idle && !operations_.empty()) {
     open_candidate(std::move(lock));
@@ -202,6 +210,12 @@ void Peer::redrive(Operation& operation, const Failure& why) noexcept {
   }
 }
 
+void Peer::on_unsent(Connection&, wire::ByteView message, const Failure& why) noexcept {
+  if (PeerEvents* events = node_.peers().events()) {
+    events->on_unsent(*this, message, why);
+  }
+}
+
 void Peer::on_message(Connection&, wire::Bytes&& message) noexcept {
   if (PeerEvents* events = node_.peers().events()) {
     events->on_reply(*this, std::move(message));
@@ -220,12 +234,12 @@ void Peer::end(const Failure& why, bool is_known) noexcept {
   std::unique_lock lock(mutex_);
   if (state_ == State::gone) {
     if (is_known && std::exchange(fate_is_guessed_, false)) {
-      fate_ = why;
+      fate_ = why.with_effect(Effect::none);
     }
     return;
   }
   state_ = State::gone;
-  fate_ = why;
+  fate_ = why.with_effect(Effect::none);
   ready_.store(nullptr, std::memory_order_release);
   std::vector<Connection*> connections;
   for (const Candidate& candidate : candidates_) {

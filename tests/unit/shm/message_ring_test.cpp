@@ -113,6 +113,17 @@ TEST_F(MessageRing, RandomSizesSurviveWrappingAroundWithTheSidesOnTwoThreads) {
   sender.join();
 }
 
+TEST_F(MessageRing, GivesBackAtItsEndWhatNeverWasInTheRing) {
+  writer.send(message_of(kRingBytes * 2, 1));  // a part of it is there
+  writer.send(message_of(10, 2));
+  writer.send(message_of(20, 3));
+  const std::vector<wire::Bytes> unsent = writer.close();
+  ASSERT_EQ(unsent.size(), 2U);
+  EXPECT_TRUE(is_message(unsent[0], 10, 2));
+  EXPECT_TRUE(is_message(unsent[1], 20, 3));
+  EXPECT_TRUE(writer.close().empty());
+}
+
 TEST_F(MessageRing, NonsenseIsMalformedWhoeverWritesIt) {
   wire::Bytes got;
   words.written.value.store(kRingBytes + 1);

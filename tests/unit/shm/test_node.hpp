@@ -109,6 +109,10 @@ class RecordingEvents final : public PeerEvents {
     const std::lock_guard lock(mutex_);
     replies_.push_back(std::move(message));
   }
+  void on_unsent(Peer&, wire::ByteView message, const Failure&) noexcept override {
+    const std::lock_guard lock(mutex_);
+    unsent_.emplace_back(wire::as_text(message));
+  }
   void on_peer_failed(Peer&, const Failure& why, PeerState state, ChannelNumber) noexcept override {
     const std::lock_guard lock(mutex_);
     failures_.push_back({why, state});
@@ -126,6 +130,10 @@ class RecordingEvents final : public PeerEvents {
     const std::lock_guard lock(mutex_);
     return replies_[index];
   }
+  std::vector<std::string> unsent() const {
+    const std::lock_guard lock(mutex_);
+    return unsent_;
+  }
   std::vector<PeerFailure> failures() const {
     const std::lock_guard lock(mutex_);
     return failures_;
@@ -135,6 +143,7 @@ class RecordingEvents final : public PeerEvents {
   mutable std::mutex mutex_;
   std::deque<wire::Bytes> replies_;
   std::vector<PeerFailure> failures_;
+  std::vector<std::string> unsent_;
 };
 
 struct TestNodeOptions {

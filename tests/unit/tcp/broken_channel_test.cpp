@@ -85,6 +85,36 @@ TEST_F(TcpBrokenChannel, WriteOfWhichNothingWasSentIsStartedAgain) {
   EXPECT_EQ(target, pattern(64, 3));
 }
 
+TEST_F(TcpBrokenChannel, MessagesOfWhichNothingWasSentAreGivenBackBeforeTheEndIsTold) {
+  std::vector<std::byte> word(8);
+  ASSERT_TRUE(read(peer, owner.reference(owner.add(word)), word)->succeeds());
+  proxy.hold(true);
+  constexpr std::size_t kMessages = 400;
+  const auto name = [](std::size_t number) { return std::to_string(1000 + number); };
+  for (std::size_t number = 0; number < kMessages; ++number) {  // they fill the socket and more
+    std::string text = name(number);
+    text.resize(number % 10 == 0 ? 3 * kPieceBytes : 20'000, '.');
+    ASSERT_FALSE(peer.send(wire::Bytes(wire::as_bytes(text))));
+  }
+  proxy.cut();
+  proxy.hold(false);
+  ASSERT_TRUE(eventually([&] { return initiator.sink.count(&RecordingSink::failures) == 1; }));
+  // The last ones, each of them once.
+  const auto unsent = initiator.sink.get(&RecordingSink::unsent);
+  ASSERT_GT(unsent.size(), 10u);
+  ASSERT_LT(unsent.size(), kMessages) << "some were sent";
+  for (std::size_t index = 0; index < unsent.size(); ++index) {
+    EXPECT_EQ(unsent[index].substr(0, 4), name(kMessages - unsent.size() + index));
+  }
+  // Those that are in the send buffer, too: more than its size has not left.
+  std::size_t bytes = 0;
+  for (const std::string& piece : unsent) {
+    bytes += piece.size();
+  }
+  EXPECT_GT(bytes, SendBuffer::kCapacity);
+  EXPECT_EQ(owner.sink.count(&RecordingSink::requests), 0u);
+}
+
 TEST_F(TcpBrokenChannel, AtomicsAreSentAgainAndExecutedOnce) {
   alignas(8) std::uint64_t word = 0;
   const RemoteRegion region = owner.reference(owner.add(std::as_writable_bytes(std::span(&word, 1))));

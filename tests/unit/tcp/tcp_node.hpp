@@ -61,6 +61,10 @@ class RecordingSink final : public MessageSink, public PeerEvents {
     const std::lock_guard lock(mutex_);
     replies.emplace_back(wire::as_text(message));
   }
+  void on_unsent(Peer&, wire::ByteView message, const Failure&) noexcept override {
+    const std::lock_guard lock(mutex_);
+    unsent.emplace_back(wire::as_text(message));
+  }
   void on_peer_failed(Peer&, const Failure& why, PeerState state, ChannelNumber) noexcept override {
     const std::lock_guard lock(mutex_);
     failures.push_back(why.to_text());
@@ -81,6 +85,7 @@ class RecordingSink final : public MessageSink, public PeerEvents {
   std::vector<std::string> requests;
   std::vector<std::string> replies;
   std::vector<std::string> inbounds_closed;
+  std::vector<std::string> unsent;  // their first pieces
   std::vector<std::string> failures;
   std::vector<PeerState> states;
   std::shared_ptr<Inbound> inbound;

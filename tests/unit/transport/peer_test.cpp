@@ -12,82 +12,10 @@
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
 
-#include <fake_transport.hpp>
-#include <manual_executor.hpp>
+#include "peer_fixture.hpp"
 
-namespace ferry {
+namespace ferry::peer_tests {
 namespace {
-
-using test::FakeConnection;
-using test::FakeTransport;
-
-const Failure kBroken(errc::peer_lost, "the wire was cut");
-
-// An operation that notes how often and how it ended.
-struct Tracked {
-  Tracked() {
-    operation.starter = this;
-    operation.on_complete = [](Operation& complete) noexcept { ++static_cast<Tracked*>(complete.starter)->ended; };
-  }
-  // As the buffer layer does: an end in place counts too.
-  void start(Peer& peer) {
-    started = true;
-    if (peer.start(operation) == Started::complete) {
-      ++ended;
-    }
-  }
-  std::string text() const { return operation.failure ? operation.failure.to_text() : "done"; }
-  errc code() const { return operation.failure.code(); }
-
-  Operation operation;
-  std::atomic<int> ended{0};
-  bool started = false;
-};
-
-struct Events final : PeerEvents {
-  void on_reply(Peer&, wire::Bytes&& message) noexcept override {
-    replies.emplace_back(wire::as_text({message.data(), message.size()}));
-  }
-  void on_peer_failed(Peer&, const Failure& why, PeerState state, ChannelNumber channel) noexcept override {
-    failures.push_back(why.to_text());
-    states.push_back(state);
-    channels.push_back(channel);
-    if (then) {
-      then();
-    }
-  }
-  std::vector<std::string> replies;
-  std::vector<std::string> failures;
-  std::vector<PeerState> states;
-  std::vector<ChannelNumber> channels;
-  std::function<void()> then;
-};
-
-// A node with two fake transports, and a peer.
-struct PeerTest : ::testing::Test {
-  PeerTest() : node(executor, log, ProcessId{1, 1}, "root", {}, {}) {
-    auto a = std::make_unique<FakeTransport>(TransportId::shm);
-    auto b = std::make_unique<FakeTransport>(TransportId::tcp);
-    shm = a.get();
-    tcp = b.get();
-    node.add_transport(std::move(a));
-    node.add_transport(std::move(b));
-    node.peers().set_events(events);
-    peer = &node.peers().find_or_add(ProcessId{0x3f2a, 0x9c01d2e4});
-  }
-  static wire::Bytes message(std::string_view text) { return wire::Bytes(wire::as_bytes(text)); }
-  bool send(std::string_view text) { return !peer->send(message(text)); }
-
-  test::ManualExecutor executor;
-  ~PeerTest() override { events.then = nullptr; }
-
-  NullLog log;
-  Events events;
-  NodeCore node;
-  FakeTransport* shm;
-  FakeTransport* tcp;
-  Peer* peer;
-};
 
 TEST_F(PeerTest, UsesTheFirstTransportThatOpens) {
   Tracked one;
@@ -241,6 +169,7 @@ TEST_F(PeerTest, QueuesWhatFindsTheChannelBrokenBeforeItsEndIsTold) {
   EXPECT_EQ(late.ended, 0);
   shm->only().refuse(kBroken);  // its on_closed
   EXPECT_EQ(shm->only().in_flight(), 1U);
+  EXPECT_EQ(events.unsent, std::vector<std::string>{"late"});
   EXPECT_TRUE(shm->only().sent().empty()) << "a message that was sent before a reported failure arrived after it";
   shm->only().finish();
   EXPECT_EQ(late.text(), "done");
@@ -426,27 +355,6 @@ TEST_F(PeerTest, StartsMembersBoundToAChannelOnThatOneAlone) {
   EXPECT_EQ(third.ended, 1);
 }
 
-TEST_F(PeerTest, TellsUnderWhichChannelAMessageWasSentBeforeItCanFail) {
-  shm->prepare = [](FakeConnection& connection) { connection.open_failure = Failure(errc::timed_out, "no"); };
-  tcp->prepare = shm->prepare;
-  std::atomic<ChannelNumber> sent_under{0};
-  ChannelNumber seen = 0;
-  events.then = [&] { seen = sent_under.load(); };
-  EXPECT_FALSE(peer->send(message("x"), &sent_under));
-  EXPECT_EQ(seen, events.channels.at(0));
-  EXPECT_EQ(sent_under.load(), events.channels.at(0));
-}
-
-TEST_F(PeerTest, CountsWhatIsSentWhileAFailureIsToldToTheNextChannel) {
-  EXPECT_TRUE(send("first"));
-  std::atomic<ChannelNumber> second{0};
-  events.then = [&] { static_cast<void>(peer->send(message("second"), &second)); };
-  shm->only().break_channel(kBroken);
-  EXPECT_EQ(events.channels, std::vector<ChannelNumber>{1});
-  EXPECT_EQ(second.load(), 2U);
-  EXPECT_EQ(shm->only().sent(), (std::vector<std::string>{"first", "second"}));
-}
-
 TEST_F(PeerTest, PassesAnswersOn) {
   EXPECT_TRUE(send("question"));
   shm->only().answer(message("answer"));
@@ -581,4 +489,4 @@ TEST_F(PeerTest, MayBeDeclaredGoneAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace ferry
+}  // namespace ferry::peer_tests

@@ -134,11 +134,18 @@ bool MessageWriter::can_flush() noexcept {
   return !queue_.empty() && room(1) > 0;
 }
 
-void MessageWriter::close() noexcept {
+std::vector<wire::Bytes> MessageWriter::close() noexcept {
   const std::lock_guard lock(mutex_);
   closed_ = true;
+  std::vector<wire::Bytes> unsent;
+  for (Pending& message : queue_) {
+    if (message.sent == 0) {
+      unsent.push_back(std::move(message.payload));
+    }
+  }
   queue_.clear();
   has_queue_.store(false, std::memory_order_relaxed);
+  return unsent;
 }
 
 MessageReader::MessageReader(RingWords& words, const std::byte* ring, std::size_t frame_limit) noexcept

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <vector>
 
 #include <ferry/base/result.hpp>
 #include <ferry/shm/channel_layout.hpp>
@@ -30,8 +31,8 @@ class MessageWriter {
   bool flush();
   // True if messages wait and there is room for a part of them.
   bool can_flush() noexcept;
-  // No message is taken any more; what waits is dropped.
-  void close() noexcept;
+  // No message is taken any more. Gives those that waited, of which nothing is in the ring.
+  std::vector<wire::Bytes> close() noexcept;
 
   bool is_broken() const noexcept { return broken_.load(std::memory_order_relaxed); }
 

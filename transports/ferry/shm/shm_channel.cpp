@@ -203,15 +203,19 @@ bool ShmChannel::begin_end() noexcept {
   return true;
 }
 
-void ShmChannel::close_down() noexcept {
+std::vector<wire::Bytes> ShmChannel::close_down() noexcept {
   state_ = State::ended;
   alarm_.cancel();
   if (process_) {
     node_.poller->unwatch(socket_->descriptor());
     node_.poller->unwatch(process_->descriptor());
   }
-  if (shared_ != nullptr) {
-    shared_->writer.close();
+  return shared_ == nullptr ? std::vector<wire::Bytes>() : shared_->writer.close();
+}
+
+void ShmChannel::give_back(const std::vector<wire::Bytes>& unsent, const Failure& why) noexcept {
+  for (const wire::Bytes& message : unsent) {
+    connection_.events().on_unsent(connection_, {message.data(), message.size()}, why);
   }
 }
 
@@ -223,8 +227,9 @@ void ShmChannel::finish(const Failure& why, PeerState state) noexcept {
   if (!begin_end()) {
     return;
   }
-  close_down();
+  const auto unsent = close_down();
   const Failure lost = named(why);
+  give_back(unsent, lost);
   ConnectionEvents& events = connection_.events();
   if (shared_ != nullptr) {
     const Failure unknown = state == PeerState::gone ? lost : named(Failure(errc::outcome_unknown, why.detail()));
@@ -252,7 +257,7 @@ void ShmChannel::close(const Failure& why) noexcept {
     close.why = why;
     send_packet(close);
   }
-  close_down();
+  give_back(close_down(), why);
   if (shared_ != nullptr) {
     shared_->pending.end(why, true);
     shared_->pending.handed_back();

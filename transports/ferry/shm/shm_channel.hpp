@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ferry/shm/alarm.hpp>
 #include <ferry/shm/control_packet.hpp>
@@ -120,7 +121,9 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
   void peer_ended() noexcept;
   void finish(const Failure& why, PeerState state) noexcept;
   bool begin_end() noexcept;
-  void close_down() noexcept;
+  // Gives the messages that never left.
+  std::vector<wire::Bytes> close_down() noexcept;
+  void give_back(const std::vector<wire::Bytes>& unsent, const Failure& why) noexcept;
   Failure named(const Failure& why) const;
 
   ShmNode& node_;

@@ -92,6 +92,7 @@ class TcpConnection final : public Connection, private ChannelEnd, private Diale
   // connection_control.cpp
   bool is_calling_here() const noexcept;
   void wait_for_callers(std::unique_lock<std::mutex>& lock) noexcept;
+  void give_back_unsent(std::unique_lock<std::mutex>& lock, Channel& channel, const Failure& why) noexcept;
   void wait_while_ending(std::unique_lock<std::mutex>& lock) noexcept;
   void take_down(std::unique_lock<std::mutex>& lock, const Failure& why) noexcept;
   void watch_silence() noexcept;

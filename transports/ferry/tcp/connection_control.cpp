@@ -78,7 +78,7 @@ void TcpConnection::on_broken(const Failure& why, PeerState state) noexcept {
                       fmt::format("tcp: closed the connection to {}: {}", channel->who(), why.detail()));
   }
   lock.lock();
-  messages_.clear();
+  give_back_unsent(lock, *channel, why);
   std::vector<Operation*> again;
   requests_.on_channel_lost(why, channel->out().sent(), again);
   const bool reopen = requests_.has_kept() && !reopen_is_out_;
@@ -96,6 +96,15 @@ void TcpConnection::on_broken(const Failure& why, PeerState state) noexcept {
   changed_.notify_all();
   lock.unlock();
   events_.on_closed(*this, why, state);
+}
+
+// Of a channel whose end has come: nobody adds to it any more.
+void TcpConnection::give_back_unsent(std::unique_lock<std::mutex>& lock, Channel& channel,
+                                     const Failure& why) noexcept {
+  const MessageQueue messages = std::exchange(messages_, {});
+  lock.unlock();
+  messages.for_each_unsent(channel.out(), [&](wire::ByteView message) { events_.on_unsent(*this, message, why); });
+  lock.lock();
 }
 
 // The operation that made the Peer open a channel has ended: there is one, or there will be none.
@@ -149,7 +158,9 @@ void TcpConnection::take_down(std::unique_lock<std::mutex>& lock, const Failure&
     }
     context_.executor.cancel_timer(redial_);
     lock.lock();
-    messages_.clear();
+    if (channel != nullptr) {
+      give_back_unsent(lock, *channel, why);
+    }
     requests_.end_all(why);
     state_ = State::idle;
     changed_.notify_all();

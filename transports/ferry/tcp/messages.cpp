@@ -10,6 +10,12 @@ namespace ferry::tcp {
 void MessageQueue::clear() noexcept {
   messages_.clear();
   offset_ = 0;
+  begins_.clear();
+}
+
+wire::ByteView MessageQueue::first_piece(wire::ByteView frame) noexcept {
+  const auto header = get_header(frame);
+  return header ? frame.subspan(wire::kFrameHeaderSize, header->length) : wire::ByteView();
 }
 
 bool MessageQueue::post_piece(const wire::Bytes& message, std::size_t& offset, SendBuffer& out,
@@ -18,6 +24,12 @@ bool MessageQueue::post_piece(const wire::Bytes& message, std::size_t& offset, S
   const std::size_t size = wire::kFrameHeaderSize + padded(piece);
   if (out.room() < size + spare) {
     return false;
+  }
+  if (offset == 0) {
+    while (!begins_.empty() && begins_.front() < out.sent()) {
+      begins_.pop_front();
+    }
+    begins_.push_back(out.appended());
   }
   std::byte* to = out.append(size);
   to = put_header(to, Kind::message, 0, piece, message.size() - offset - piece);

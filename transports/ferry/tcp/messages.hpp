@@ -1,5 +1,6 @@
 // MessageQueue and MessageAssembly: messages on their way into frames and out of them. A message longer than a piece
-// travels as several frames, between which other frames get their turn; pieces of two messages never mix.
+// travels as several frames, between which other frames get their turn; pieces of two messages never mix. The queue
+// knows which messages a send buffer still has whole.
 //
 // The owner's lock guards a queue; an assembly is the poller's. BodyPart: how much of a frame's body can be taken.
 #pragma once
@@ -41,11 +42,30 @@ class MessageQueue {
   // Appends the next piece; false if nothing waits or it does not fit.
   bool post(SendBuffer& out, std::size_t spare) noexcept;
 
+  // Calls f with the first piece at least of each message of which nothing has left `out`, the buffer that it was all
+  // appended to; oldest first.
+  template <class F>
+  void for_each_unsent(const SendBuffer& out, F&& f) const {
+    for (const std::uint64_t at : begins_) {
+      if (at >= out.sent()) {
+        f(first_piece(out.pending().subspan(static_cast<std::size_t>(at - out.sent()))));
+      }
+    }
+    for (std::size_t index = offset_ == 0 ? 0 : 1; index < messages_.size(); ++index) {
+      f(wire::ByteView(messages_[index].data(), messages_[index].size()));
+    }
+  }
+
+  // Of how many messages it knows where they begin in the stream.
+  std::size_t remembered() const noexcept { return begins_.size(); }
+
  private:
-  static bool post_piece(const wire::Bytes& message, std::size_t& offset, SendBuffer& out, std::size_t spare) noexcept;
+  bool post_piece(const wire::Bytes& message, std::size_t& offset, SendBuffer& out, std::size_t spare) noexcept;
+  static wire::ByteView first_piece(wire::ByteView frame) noexcept;
 
   std::deque<wire::Bytes> messages_;
-  std::size_t offset_ = 0;  // of the first one's next piece
+  std::size_t offset_ = 0;            // of the first one's next piece
+  std::deque<std::uint64_t> begins_;  // where in the stream messages begin, those that have left once left out
 };
 
 class MessageAssembly {
