@@ -57,6 +57,13 @@ class Stillborn final : public Actor {
   static constexpr auto endpoints = ferry::endpoints<&Stillborn::lives>;
 };
 
+class Counted final : public Actor {
+ public:
+  Counted(ActorContext&, const std::string&, std::uint32_t) {}
+  void nothing() {}
+  static constexpr auto endpoints = ferry::endpoints<&Counted::nothing>;
+};
+
 class Unlisted final : public Actor {
  public:
   explicit Unlisted(ActorContext&) {}
@@ -65,7 +72,7 @@ class Unlisted final : public Actor {
 };
 
 ScenarioOptions with_actors(std::size_t seeds = 3) {
-  return {.classes = actors<Thrower, Stillborn, Held>.classes(), .seeds = seeds};
+  return {.classes = actors<Thrower, Stillborn, Counted, Held>.classes(), .seeds = seeds};
 }
 
 template <class T>
@@ -118,49 +125,46 @@ Task<void> constructors_that_throw(Cluster& cluster) {
   // Node 1 spawns, and names itself.
   const std::string name = cluster.node(1).name();
   const std::string at = cluster.node(1).peers().find_or_add(cluster.node(1).self()).describe();
+  const auto spawn = [&](std::string_view class_name, std::string_view actor, std::string_view why) {
+    return fmt::format("spawn of ferry::conformance::{{anonymous}}::{} \"{}\" at {}: {}", class_name, actor, at, why);
+  };
   const Failure standard = co_await failure_of(spawn_on<Stillborn>(cluster, 1, "still", 0));
   expect_failure(standard, Effect::none,
-                 fmt::format("spawn_failed: 1 of 1 ranks failed; the only one: call of ferry::NodeActor::spawn_actor "
-                             "at actor 1 of {}: spawn_failed: the constructor of "
-                             "ferry::conformance::{{anonymous}}::Stillborn \"still\" threw std::runtime_error: no "
-                             "config",
-                             at));
+                 spawn("Stillborn", "still", "spawn_failed: its constructor threw std::runtime_error: no config"));
   const Failure number = co_await failure_of(spawn_on<Stillborn>(cluster, 1, "still", 1));
   expect_failure(number, Effect::none,
-                 fmt::format("spawn_failed: 1 of 1 ranks failed; the only one: call of ferry::NodeActor::spawn_actor "
-                             "at actor 1 of {}: spawn_failed: the constructor of "
-                             "ferry::conformance::{{anonymous}}::Stillborn \"still\" threw an exception that is not "
-                             "derived from std::exception",
-                             at));
+                 spawn("Stillborn", "still",
+                       "spawn_failed: its constructor threw an exception that is not derived from std::exception"));
   const Failure own = co_await failure_of(spawn_on<Stillborn>(cluster, 1, "still", 2));
   expect_failure(own, Effect::none,
-                 fmt::format("spawn_failed: 1 of 1 ranks failed; the only one: call of ferry::NodeActor::spawn_actor "
-                             "at actor 1 of {}: spawn_failed: the constructor of "
-                             "ferry::conformance::{{anonymous}}::Stillborn \"still\" threw ferry::Error: overloaded: "
-                             "not now",
-                             at));
+                 spawn("Stillborn", "still", "spawn_failed: its constructor threw ferry::Error: overloaded: not now"));
+  const Failure negative = co_await failure_of(spawn_on<Counted>(cluster, 1, "counted", std::string("a"), -3));
+  expect_failure(
+      negative, Effect::none,
+      spawn("Counted", "counted",
+            "malformed: argument 2 of 2 (u32) cannot be decoded: u32 expected at byte 0, found the integer -3"));
   auto spawned = spawn_on<Stillborn>(cluster, 1, "still", 3);
   const ActorRef<Stillborn> lives = co_await spawned;  // the name is free again
   const Failure taken = co_await failure_of(spawn_on<Stillborn>(cluster, 1, "still", 3));
   expect_failure(taken, Effect::none,
-                 fmt::format("name_in_use: 1 of 1 ranks failed; the only one: call of ferry::NodeActor::spawn_actor "
-                             "at actor 1 of {}: name_in_use: {} has an actor named \"still\" already; choose another "
-                             "name, or stop that one first",
-                             at, name));
+                 spawn("Stillborn", "still",
+                       fmt::format("name_in_use: {} has an actor named \"still\" already; choose another name, or stop "
+                                   "that one first",
+                                   name)));
   const Failure unlisted = co_await failure_of(spawn_on<Unlisted>(cluster, 1, "unlisted"));
   expect_failure(unlisted, Effect::none,
-                 fmt::format("no_such_actor_class: 1 of 1 ranks failed; the only one: call of "
-                             "ferry::NodeActor::spawn_actor at actor 1 of {}: no_such_actor_class: {} does not list "
-                             "the actor class ferry::conformance::{{anonymous}}::Unlisted; add it to ferry::actors<…>",
-                             at, name));
+                 spawn("Unlisted", "unlisted",
+                       fmt::format("no_such_actor_class: {} does not list the actor class "
+                                   "ferry::conformance::{{anonymous}}::Unlisted; add it to ferry::actors<…>",
+                                   name)));
   // Whoever calls an actor that was never constructed is told why.
-  const ActorRef<Stillborn> dead(ActorAddress{lives.address().peer, ActorId(lives.id().value() - 1)});
+  const ActorRef<Stillborn> dead(ActorAddress{lives.address().peer, ActorId(lives.id().value() - 2)});
   const Failure call = co_await failure_of(dead.call<&Stillborn::lives>());
   const std::string there = actor_at(cluster, dead);
   expect_failure(call, Effect::none,
-                 fmt::format("call of ferry::conformance::{{anonymous}}::Stillborn::lives {}: actor_stopped: the "
-                             "constructor of ferry::conformance::{{anonymous}}::Stillborn \"still\" threw "
-                             "ferry::Error: overloaded: not now",
+                 fmt::format("call of ferry::conformance::{{anonymous}}::Stillborn::lives {}: "
+                             "actor_stopped: ferry::conformance::{{anonymous}}::Stillborn \"still\" was not "
+                             "constructed: its constructor threw ferry::Error: overloaded: not now",
                              there));
   const int one = co_await lives.call<&Stillborn::lives>();
   EXPECT_EQ(one, 1);

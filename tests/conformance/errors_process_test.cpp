@@ -91,7 +91,7 @@ TEST_P(ProcessErrors, EachWayOfFailingToStartHasItsOwnTextAndNothingElseIsLost) 
                          std::optional<Duration> timeout = {}) {
     return node.block_on(spawn_text(node.context(), program, arguments, timeout));
   };
-  const std::string failed = "spawn_failed: 1 of 1 ranks failed; procs=0: spawn: spawn_failed: ";
+  const std::string failed = "spawn_procs at root/procs=0: spawn_failed: ";
   EXPECT_EQ(spawn("/missing/program"),
             failed +
                 "/missing/program cannot be run: No such file or directory (ENOENT); check the path, and the "
@@ -103,13 +103,13 @@ TEST_P(ProcessErrors, EachWayOfFailingToStartHasItsOwnTextAndNothingElseIsLost) 
                                 " cannot be run: Exec format error (ENOEXEC); it is neither a program "
                                 "for this machine nor a script that begins with #!");
   EXPECT_EQ(spawn("/bin/sh", {"-c", "echo out of cheese >&2; exit 3"}),
-            failed + "root/procs=0: /bin/sh exited with status 3; it wrote: out of cheese");
+            failed + "/bin/sh exited with status 3; it wrote: out of cheese");
   EXPECT_EQ(spawn("/bin/sh", {"-c", "kill -9 $$"}),
-            failed + "root/procs=0: /bin/sh was killed by signal 9 (Killed) and wrote nothing to stderr");
-  EXPECT_EQ(spawn("/bin/true"), failed + "root/procs=0: /bin/true exited with status 0 and wrote nothing to stderr");
+            failed + "/bin/sh was killed by signal 9 (Killed) and wrote nothing to stderr");
+  EXPECT_EQ(spawn("/bin/true"), failed + "/bin/true exited with status 0 and wrote nothing to stderr");
   EXPECT_EQ(spawn("/bin/sleep", {"1000"}, std::chrono::milliseconds(300)),
-            "timed_out: 1 of 1 ranks failed; procs=0: spawn: timed_out: root/procs=0: /bin/sleep was started and did "
-            "not connect within 300 ms; is it a ferry program?");
+            "spawn_procs at root/procs=0: timed_out: /bin/sleep was started and did not connect within 300 ms; is it a "
+            "ferry program?");
   EXPECT_EQ(node.block_on(echo(residents.actors[0], 4)), 4U) << "a process that did start";
 }
 

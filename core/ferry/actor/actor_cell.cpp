@@ -29,12 +29,21 @@ Failure ActorCell::construct(std::span<const wire::ByteView> arguments) noexcept
   try {
     actor_ = class_.construct(context_, arguments);
     return {};
+  } catch (const detail::ArgumentsRefused& refused) {
+    stopped_ = never_lived(refused.why);
+    return refused.why;
   } catch (...) {
-    stopped_ =
-        Failure(errc::actor_stopped, fmt::format("the constructor of {} \"{}\" threw {}", class_.name, name(),
-                                                 describe_exception(std::current_exception(), limits::kExceptionText)));
-    return Failure(errc::spawn_failed, stopped_.detail());
+    const Failure why(
+        errc::spawn_failed,
+        fmt::format("its constructor threw {}", describe_exception(std::current_exception(), limits::kExceptionText)));
+    stopped_ = never_lived(why);
+    return why;
   }
+}
+
+Failure ActorCell::never_lived(const Failure& why) const {
+  return Failure(errc::actor_stopped,
+                 fmt::format("{} \"{}\" was not constructed: {}", class_.name, name(), why.detail()));
 }
 
 void ActorCell::post(std::shared_ptr<ActorCell> self, Envelope&& envelope) {
@@ -74,10 +83,14 @@ void ActorCell::receive(Envelope&& envelope) {
   }
   const std::size_t index = envelope.header.endpoint;
   if (envelope.header.fingerprint != class_.fingerprint) {
-    refuse(envelope, Failure(errc::version_mismatch,
-                             fmt::format("the caller's {} differs from the one that runs here (endpoints, their order "
-                                         "or their types); build both from the same declaration",
-                                         class_.name)));
+    refuse(envelope,
+           Failure(errc::version_mismatch,
+                   id() == ActorRuntime::kNodeActor
+                       ? std::string("the two programs are built with versions of ferry that control processes "
+                                     "differently; build both with the same")
+                       : fmt::format("the caller's {} differs from the one that runs here (endpoints, their order or "
+                                     "their types); build both from the same declaration",
+                                     class_.name)));
     return;
   }
   if (index >= class_.endpoints.size()) {
@@ -107,9 +120,8 @@ Failure ActorCell::exception_failure(const EndpointInfo& endpoint) const {
   try {
     throw;
   } catch (const detail::ArgumentsRefused& refused) {
-    return Failure(errc::malformed,
-                   fmt::format("{}::{} of actor \"{}\" was not run, its arguments cannot be decoded: {}", class_.name,
-                               endpoint.name, name(), refused.why.detail()));
+    return Failure(errc::malformed, fmt::format("{}::{} of actor \"{}\" was not run: {}", class_.name, endpoint.name,
+                                                name(), refused.why.detail()));
   } catch (const Error& error) {
     if (id() == ActorRuntime::kNodeActor) {
       return error.failure();  // ferry's own endpoints: the caller acts on the code
@@ -245,12 +257,22 @@ NodeCore& node_of(ActorContext& context) noexcept {
   return context.node();
 }
 
-void refuse_arity(std::string_view class_name, std::size_t count) {
-  throw Error(
+void refuse_argument(std::size_t number, std::size_t count, std::string_view type, const Failure& why) {
+  throw ArgumentsRefused{Failure(
+      why.code(), fmt::format("argument {} of {} ({}) cannot be decoded: {}", number, count, type, why.detail()))};
+}
+
+void refuse_rest(std::size_t count, const Failure& why) {
+  throw ArgumentsRefused{Failure(why.code(), fmt::format("it takes {} argument{}, and more bytes came: {}", count,
+                                                         count == 1 ? "" : "s", why.detail()))};
+}
+
+void refuse_arity(std::size_t count) {
+  throw ArgumentsRefused{
       Failure(errc::invalid_argument,
-              fmt::format("no constructor of {} takes {} arguments behind the context (or several do: then name "
-                          "one by `using arguments = ferry::arguments<…>`)",
-                          class_name, count)));
+              fmt::format("no constructor takes {} argument{} behind the context (or several do: then name one by "
+                          "`using arguments = ferry::arguments<…>`)",
+                          count, count == 1 ? "" : "s"))};
 }
 
 }  // namespace detail

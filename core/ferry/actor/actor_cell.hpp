@@ -55,8 +55,10 @@ class ActorCell {
   const ActorClass& actor_class() const noexcept { return class_; }
   Strand& strand() noexcept { return strand_; }
 
-  // Runs the constructor; on the strand. none: constructed.
+  // Runs the constructor; on the strand. none: constructed. A failure is told to the one who spawns, and knows what.
   Failure construct(std::span<const wire::ByteView> arguments) noexcept;
+  // What callers of one that was not constructed are told.
+  Failure never_lived(const Failure& why) const;
 
   // In place of construct(), before anything runs.
   void adopt(std::unique_ptr<Actor> actor) noexcept { actor_ = std::move(actor); }

@@ -21,6 +21,7 @@
 #include <ferry/base/result.hpp>
 #include <ferry/base/task.hpp>
 #include <ferry/wire/codec.hpp>
+#include <ferry/wire/type_name.hpp>
 
 namespace ferry {
 
@@ -37,7 +38,7 @@ struct EndpointInfo {
   bool is_task = false;
   bool takes_stop = false;  // has a StopToken parameter: cancelling the call stops what it awaits, too
   // Exactly one is set. Arguments are decoded from `body`; the value is appended to `reply`. Exceptions pass; malformed
-  // arguments throw detail::ArgumentsRefused before anything of the actor runs.
+  // arguments throw detail::ArgumentsRefused, which names the one, before anything of the actor runs.
   void (*run)(Actor& actor, NodeCore& node, wire::ByteView body, const StopToken& stop, wire::Bytes& reply) = nullptr;
   Task<void> (*start)(Actor& actor, NodeCore& node, wire::ByteView body, StopToken stop, wire::Bytes& reply) = nullptr;
 };
@@ -47,7 +48,7 @@ struct ActorClass {
   std::uint32_t fingerprint = 0;
   std::span<const EndpointInfo> endpoints;
   // Constructs from encoded arguments. Exceptions of the constructor pass; malformed and unsuitable arguments throw
-  // Error.
+  // detail::ArgumentsRefused.
   std::unique_ptr<Actor> (*construct)(ActorContext& context, std::span<const wire::ByteView> arguments) = nullptr;
 };
 
@@ -58,29 +59,35 @@ struct ArgumentsRefused {
   Failure why;
 };
 
-template <class T>
-T decode_or_throw(wire::Decoder& decoder) {
-  auto value = wire::decode<T>(decoder);
-  if (!value) {
-    throw ArgumentsRefused{value.error()};
-  }
-  return std::move(*value);
-}
+// "argument 2 of 3 (u32) cannot be decoded: …". number: from 1.
+[[noreturn]] void refuse_argument(std::size_t number, std::size_t count, std::string_view type, const Failure& why);
+// Bytes that follow the last argument.
+[[noreturn]] void refuse_rest(std::size_t count, const Failure& why);
+
+template <class... P>
+inline constexpr std::size_t kArgumentsAmong = (std::size_t{0} + ... + (std::is_same_v<P, StopToken> ? 0 : 1));
 
 // Decodes the parameters of an endpoint; StopTokens are put in.
 template <class... P>
 std::tuple<P...> decode_parameters(std::tuple<P...>*, NodeCore& node, wire::ByteView body, const StopToken& stop) {
+  constexpr std::size_t kCount = kArgumentsAmong<P...>;
   wire::Decoder decoder(body, &node);
+  [[maybe_unused]] std::size_t number = 0;
   [[maybe_unused]] const auto one = [&]<class T>(std::type_identity<T>) -> T {
     if constexpr (std::is_same_v<T, StopToken>) {
       return stop;
     } else {
-      return decode_or_throw<T>(decoder);
+      ++number;
+      auto value = wire::decode<T>(decoder);
+      if (!value) {
+        refuse_argument(number, kCount, wire::type_name<T>(), value.error());
+      }
+      return std::move(*value);
     }
   };
   std::tuple<P...> parameters{one(std::type_identity<P>{})...};  // braces: left to right
   if (!decoder.finish()) {
-    throw ArgumentsRefused{decoder.failure()};
+    refuse_rest(kCount, decoder.failure());
   }
   return parameters;
 }
@@ -145,20 +152,23 @@ inline constexpr auto kEndpointInfos = endpoint_infos<T>(T::endpoints);
 // Stands for one received constructor argument: becomes whatever type the constructor asks for.
 class ReceivedArgument {
  public:
-  ReceivedArgument(wire::ByteView bytes, NodeCore& node) noexcept : bytes_(bytes), node_(&node) {}
+  // index: of it among `all`.
+  ReceivedArgument(std::span<const wire::ByteView> all, std::size_t index, NodeCore& node) noexcept
+      : all_(all), index_(index), node_(&node) {}
 
   template <class U>
   requires(!std::derived_from<U, Actor> && !std::same_as<U, ReceivedArgument>) operator U()
       const {  // NOLINT: converts to anything, on purpose
-    auto value = wire::decode<U>(bytes_, node_);
+    auto value = wire::decode<U>(all_[index_], node_);
     if (!value) {
-      throw Error(value.error());
+      refuse_argument(index_ + 1, all_.size(), wire::type_name<U>(), value.error());
     }
     return std::move(*value);
   }
 
  private:
-  wire::ByteView bytes_;
+  std::span<const wire::ByteView> all_;
+  std::size_t index_;
   NodeCore* node_;
 };
 
@@ -166,7 +176,7 @@ template <std::size_t>
 using ReceivedAt = ReceivedArgument;
 
 NodeCore& node_of(ActorContext& context) noexcept;
-[[noreturn]] void refuse_arity(std::string_view class_name, std::size_t count);
+[[noreturn]] void refuse_arity(std::size_t count);
 
 template <class T, std::size_t... I>
 constexpr bool constructible_from_received(std::index_sequence<I...>) {
@@ -178,17 +188,17 @@ std::unique_ptr<Actor> construct_received(ActorContext& context,
                                           [[maybe_unused]] std::span<const wire::ByteView> received,
                                           std::index_sequence<I...>) {
   [[maybe_unused]] NodeCore& node = node_of(context);
-  return std::make_unique<T>(context, ReceivedArgument(received[I], node)...);
+  return std::make_unique<T>(context, ReceivedArgument(received, I, node)...);
 }
 
 template <class T, class... P, std::size_t... I>
 std::unique_ptr<Actor> construct_named(ActorContext& context, [[maybe_unused]] std::span<const wire::ByteView> received,
                                        arguments<P...>, std::index_sequence<I...>) {
   if (received.size() != sizeof...(P)) {
-    refuse_arity(wire::class_name<T>(), received.size());
+    refuse_arity(received.size());
   }
   [[maybe_unused]] NodeCore& node = node_of(context);
-  return std::make_unique<T>(context, static_cast<P>(ReceivedArgument(received[I], node))...);
+  return std::make_unique<T>(context, static_cast<P>(ReceivedArgument(received, I, node))...);
 }
 
 inline constexpr std::size_t kMaxConstructorArguments = 8;
@@ -205,7 +215,7 @@ std::unique_ptr<Actor> construct(ActorContext& context, std::span<const wire::By
       return construct_named<T>(context, received, named, std::index_sequence_for<P...>{});
     }(typename T::arguments{});
   } else if constexpr (Count > kMaxConstructorArguments) {
-    refuse_arity(wire::class_name<T>(), received.size());
+    refuse_arity(received.size());
   } else {
     using Indices = std::make_index_sequence<Count>;
     if constexpr (constructible_from_received<T>(Indices{})) {

@@ -99,7 +99,7 @@ Task<ActorId> ActorRuntime::spawn(ActorSpec spec) {
   const std::shared_ptr<ActorCell> cell = std::move(*made);
   const Failure failure = co_await constructed;
   if (failure) {
-    forget(cell->id(), Failure(errc::actor_stopped, failure.detail()));
+    forget(cell->id(), cell->never_lived(failure));
     throw Error(failure.during("spawn"));
   }
   co_return cell->id();

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <ferry/actor/actor_ref.hpp>
 #include <ferry/mesh/gather.hpp>
 #include <ferry/mesh/node_actor.hpp>
@@ -66,14 +68,7 @@ class ActorMesh {
   }
 
   // Stops the actors; ends when all have been destroyed and their names are free. Throws MeshError.
-  Task<void> stop() const {
-    std::vector<Call<void>> calls;
-    for (const ActorRef<T>& actor : actors_) {
-      const ActorRef<NodeActor> control(ActorAddress{actor.address().peer, ActorRuntime::kNodeActor});
-      calls.push_back(control.call<&NodeActor::stop_actor>(actor.id()));
-    }
-    return all_void(shape_, std::move(calls));
-  }
+  Task<void> stop() const { return stop_all(shape_, actors_); }
 
  private:
   template <class Message, auto Function>
@@ -89,6 +84,19 @@ class ActorMesh {
   static Task<void> all_void(Shape shape, std::vector<Message> messages) {
     auto all = detail::gather(shape, std::move(messages));
     co_await all;
+  }
+  static Task<void> stop_all(Shape shape, std::vector<ActorRef<T>> actors) {
+    std::vector<Call<void>> calls;
+    std::vector<Peer*> peers;
+    for (const ActorRef<T>& actor : actors) {
+      const ActorRef<NodeActor> control(ActorAddress{actor.address().peer, ActorRuntime::kNodeActor});
+      calls.push_back(control.call<&NodeActor::stop_actor>(actor.id()));
+      peers.push_back(actor.address().peer);
+    }
+    auto all = detail::outcomes_of(std::move(calls));
+    std::vector<Result<void>> outcomes = co_await all;
+    detail::tell_as(fmt::format("stop of {}", wire::class_name<T>()), peers, outcomes);
+    detail::require_all(shape, outcomes);
   }
   template <class R>
   static Task<ValueMesh<R>> call_all(Shape shape, std::vector<Call<R>> calls) {

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <ferry/base/start.hpp>
 #include <ferry/mesh/mesh_error.hpp>
+#include <ferry/transport/peer.hpp>
 
 namespace ferry::detail {
 
@@ -26,6 +28,17 @@ Task<std::vector<Result<R>>> outcomes_of(std::vector<A> awaitables) {
     outcomes.push_back(std::move(outcome));
   }
   co_return outcomes;
+}
+
+// Tells failures of the calls that ferry makes on behalf of `operation` as the user's own: what was asked, and where.
+// peers: of each rank.
+template <class R>
+void tell_as(std::string_view operation, const std::vector<Peer*>& peers, std::vector<Result<R>>& outcomes) {
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    if (!outcomes[rank]) {
+      outcomes[rank] = outcomes[rank].error().during(operation).with_peer(peers[rank]->describe());
+    }
+  }
 }
 
 // Throws MeshError if some failed.

@@ -18,7 +18,8 @@ struct RankFailure {
 
 class MeshError : public Error {
  public:
-  // failures: at least one, in the order of ranks. The Error itself is that of the first, told for all.
+  // failures: at least one, in the order of ranks. The Error itself has the first one's code, tells all, and has effect
+  // `none` only if every failure has; on ranks that are not among them the operation has taken effect.
   MeshError(std::size_t ranks, std::vector<RankFailure> failures);
 
   const std::vector<RankFailure>& failures() const noexcept { return failures_; }

@@ -34,8 +34,11 @@ Task<void> NodeStack::serve_parent() {
   Peer& parent = core_.peers().find_or_add(parent_);
   parent.set_name("parent");
   const ActorRef<NodeActor> control(ActorAddress{&parent, ActorRuntime::kNodeActor});
-  auto hello = control.call<&NodeActor::hello>(core_.contact());
-  co_await hello;
+  auto hello = as_result(control.call<&NodeActor::hello>(core_.contact()));
+  const Result<void> known = co_await hello;
+  if (!known) {
+    throw Error(known.error().during("joining the process that spawned this one").with_peer(parent.describe()));
+  }
   auto end = end_.next();
   co_await end;
 }

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <ferry/buffer/rdma_buffer.hpp>
 #include <ferry/mesh/actor_mesh.hpp>
 #include <ferry/mesh/node_actor.hpp>
@@ -67,13 +69,15 @@ class ProcMesh {
  private:
   template <class T>
   static Task<ActorMesh<T>> spawn_spec(Shape shape, std::vector<Peer*> peers, ActorSpec spec) {
+    const std::string operation = fmt::format("spawn of {} \"{}\"", spec.class_name, spec.name);
     std::vector<Call<ActorId>> calls;
     for (Peer* peer : peers) {
       const ActorRef<NodeActor> control(ActorAddress{peer, ActorRuntime::kNodeActor});
       calls.push_back(control.call<&NodeActor::spawn_actor>(spec));
     }
     auto all = detail::outcomes_of(std::move(calls));
-    const std::vector<Result<ActorId>> outcomes = co_await all;
+    std::vector<Result<ActorId>> outcomes = co_await all;
+    detail::tell_as(operation, peers, outcomes);
     std::vector<ActorRef<T>> actors;
     for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
       if (outcomes[rank]) {

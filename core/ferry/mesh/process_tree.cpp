@@ -87,7 +87,7 @@ Task<Peer*> ProcessTree::spawn_one(std::shared_ptr<Child> child, SpawnOptions op
   auto process = co_await begin;
   if (!process) {
     forget(*child);
-    throw Error(process.error().during("spawn"));
+    throw Error(process.error().during("spawn_procs").with_peer(child->name));
   }
   child->process = std::move(*process);
   const Limits limits{options.timeout.value_or(node_.limits().no_progress), {}};
@@ -101,13 +101,15 @@ Task<Peer*> ProcessTree::spawn_one(std::shared_ptr<Child> child, SpawnOptions op
             ? fmt::format("did not connect within {} ms; is it a ferry program?",
                           std::chrono::duration_cast<std::chrono::milliseconds>(*limits.timeout).count())
             : "was still starting when the spawn was cancelled";
-    throw Error(Failure(event.error().code(), fmt::format("{}: {} was started and {}", child->name, what, how))
-                    .during("spawn"));
+    throw Error(Failure(event.error().code(), fmt::format("{} was started and {}", what, how))
+                    .during("spawn_procs")
+                    .with_peer(child->name));
   }
   if (event->has_value()) {
     forget(*child);
-    throw Error(
-        Failure(errc::spawn_failed, fmt::format("{}: {} {}", child->name, what, (*event)->to_text())).during("spawn"));
+    throw Error(Failure(errc::spawn_failed, fmt::format("{} {}", what, (*event)->to_text()))
+                    .during("spawn_procs")
+                    .with_peer(child->name));
   }
   co_return &child->peer;
 }

@@ -200,8 +200,37 @@ TEST_F(RuntimeTest, ArgumentsThatCannotBeDecodedAreMalformedAndNothingRuns) {
   ASSERT_EQ(replies.size(), good.size() - RequestHeader::kSize + 3);
   for (const std::string& reply : replies) {
     EXPECT_TRUE(reply.starts_with("malformed: ferry::runtime_tests::Worker::")) << reply;
-    EXPECT_NE(reply.find("was not run, its arguments cannot be decoded: "), std::string::npos) << reply;
+    EXPECT_NE(reply.find(" was not run: "), std::string::npos) << reply;
   }
+  const std::string mark = "malformed: ferry::runtime_tests::Worker::mark of actor \"worker\" was not run: ";
+  EXPECT_EQ(replies.front(),
+            mark + "argument 1 of 1 (i32) cannot be decoded: i32 expected at byte 0, found the end of the bytes");
+  EXPECT_EQ(replies[replies.size() - 3],
+            mark + "it takes 1 argument, and more bytes came: the end expected at byte 3, found 1 more bytes");
+  EXPECT_EQ(replies[replies.size() - 2],
+            mark + "argument 1 of 1 (i32) cannot be decoded: i32 expected at byte 0, found a string of 0 bytes");
+  EXPECT_THAT(replies.back(),
+              testing::HasSubstr("Worker::nap of actor \"worker\" was not run: argument 2 of 2 (i64) "));
+}
+
+// The reply comes from the test, and is a text in place of a number.
+Task<Failure> outcome_of_forged_reply(Node& node, ActorRef<Worker> there) {
+  auto call = start(as_result(there.call<&Worker::nap>(1, std::int64_t{1})));
+  const std::vector<std::string> sent = node.fake().only().sent();
+  const RequestHeader request = load_request(wire::as_bytes(sent.at(0))).value();
+  wire::Bytes forged = make_reply({0, Effect::none, request.call});
+  forged.push_back(std::byte{0xa0});
+  node.fake().only().answer(std::move(forged));
+  const Result<int> result = co_await call;
+  co_return result ? Failure() : result.error();
+}
+
+TEST_F(RuntimeTest, ValueThatCannotBeDecodedIsToldWithItsTypeAndMayHaveTakenEffect) {
+  const ActorRef<Worker> there(ActorAddress{&node->other(), ActorId(5)});
+  const Failure failure = node->run(outcome_of_forged_reply(*node, there));
+  EXPECT_EQ(failure.detail(),
+            "the value that came back (i32) cannot be decoded: i32 expected at byte 0, found a string of 0 bytes");
+  EXPECT_EQ(failure.effect(), Effect::unknown) << "the endpoint has run";
 }
 
 TEST_F(RuntimeTest, EveryAlteredByteOfARequestIsAnErrorOrAnotherRequest) {

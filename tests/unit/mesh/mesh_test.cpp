@@ -234,16 +234,17 @@ TEST_F(SpawnTest, TellsForEachChildWhyItIsNotThereAndEndsTheOthers) {
   EXPECT_EQ(
       failures,
       (std::vector<std::string>{
-          "gpus=0 spawn: spawn_failed: cannot run /no/such/program: No such file or directory",
-          "gpus=1 spawn: spawn_failed: test/gpus=1: this executable exited with status 3; it wrote: no config\n"}));
+          "gpus=0 spawn_procs at test/gpus=0: spawn_failed: cannot run /no/such/program: No such file or directory",
+          "gpus=1 spawn_procs at test/gpus=1: spawn_failed: this executable exited with status 3; it wrote: no "
+          "config\n"}));
 }
 
 TEST_F(SpawnTest, WaitsForAHelloUntilItsLimit) {
   host.silent = {2};
   const auto failures = node.run(spawn(node.context(), 1500ms));
   EXPECT_EQ(failures,
-            std::vector<std::string>{"gpus=2 spawn: timed_out: test/gpus=2: this executable was started and did "
-                                     "not connect within 1500 ms; is it a ferry program?"});
+            std::vector<std::string>{"gpus=2 spawn_procs at test/gpus=2: timed_out: this executable was started "
+                                     "and did not connect within 1500 ms; is it a ferry program?"});
 }
 
 }  // namespace

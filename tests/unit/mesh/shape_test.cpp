@@ -1,4 +1,5 @@
 // Shapes and what a mesh tells about its ranks.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -80,15 +81,37 @@ TEST(MeshError, NamesEveryFailedRankUpToEight) {
   failures.push_back({3, "gpus=3", Failure(errc::endpoint_failed, "boom")});
   const MeshError two(4, failures);
   EXPECT_STREQ(two.what(),
-               "peer_lost: 2 of 4 ranks failed; gpus=1: peer_lost: cut (it may have taken effect); gpus=3: "
+               "peer_lost: 2 of 4 ranks failed: gpus=1: peer_lost: cut (it may have taken effect); gpus=3: "
                "endpoint_failed: boom (it may have taken effect)");
   EXPECT_EQ(two.ferry_code(), errc::peer_lost);
   EXPECT_EQ(two.failures()[1].rank, 3U);
-  const MeshError many(20, std::vector<RankFailure>(20, failures[1]));
-  EXPECT_NE(std::string(many.what()).find("20 of 20 ranks failed"), std::string::npos);
-  EXPECT_NE(std::string(many.what()).find("; and 12 more"), std::string::npos);
-  EXPECT_STREQ(MeshError(1, {{0, "", Failure(errc::revoked, "x")}}).what(),
-               "revoked: 1 of 1 ranks failed; the only one: revoked: x");
+  std::vector<RankFailure> many(20, failures[1]);
+  EXPECT_STREQ(MeshError(21, many).what(),
+               "endpoint_failed: 20 of 21 ranks failed: gpus=3, gpus=3, gpus=3, gpus=3, gpus=3, gpus=3, gpus=3, gpus=3 "
+               "and 12 more: boom");
+  for (std::size_t rank = 0; rank < many.size(); ++rank) {
+    many[rank].failure = Failure(errc::endpoint_failed, std::to_string(rank));
+  }
+  EXPECT_THAT(MeshError(20, many).what(), testing::EndsWith("; gpus=3: 7; and 12 more causes"));
+}
+
+TEST(MeshError, SaysOnceWhatItsFailuresHaveInCommon) {
+  const Failure failure = Failure(errc::name_in_use, "choose another")
+                              .during("spawn of Worker \"w\"")
+                              .with_peer("process 1/2 (root/gpus=0)");
+  std::vector<RankFailure> failures{{0, "gpus=0", failure},
+                                    {1, "gpus=1", failure.with_peer("process 1/3 (root/gpus=1)")}};
+  EXPECT_STREQ(MeshError(2, failures).what(), "spawn of Worker \"w\": name_in_use: all 2 ranks failed: choose another");
+  EXPECT_STREQ(MeshError(3, failures).what(),
+               "spawn of Worker \"w\": name_in_use: 2 of 3 ranks failed: gpus=0, gpus=1: choose another");
+  failures[1].failure = Failure(errc::peer_lost, "cut").during("spawn of Worker \"w\"").with_effect(Effect::unknown);
+  const MeshError mixed(2, failures);
+  EXPECT_STREQ(mixed.what(),
+               "spawn of Worker \"w\": name_in_use: all 2 ranks failed: gpus=0: name_in_use: choose "
+               "another; gpus=1: peer_lost: cut (it may have taken effect)");
+  EXPECT_EQ(mixed.effect(), Effect::unknown);
+  // A mesh of one: the failure as it is.
+  EXPECT_EQ(MeshError(1, {{0, "", failure}}).what(), failure.to_text());
 }
 
 TEST(ValueMesh, ARankBeyondItIsRefusedWithBothNumbers) {
