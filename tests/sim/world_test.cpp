@@ -65,9 +65,9 @@ TEST(World, TheSameSeedGivesTheSameHashesAndAThousandSeedsAThousand) {
 class OneAnswerChanged final : public ChoiceSource {
  public:
   OneAnswerChanged(std::uint64_t seed, std::uint64_t changed) : source_(seed), changed_(changed) {}
-  std::uint64_t choose(ChoiceKind kind, std::uint64_t n) noexcept override {
-    const std::uint64_t answer = source_.choose(kind, n);
-    return asked_++ == changed_ ? (answer + 1) % n : answer;
+  std::uint64_t choose(const Question& question) noexcept override {
+    const std::uint64_t answer = source_.choose(question);
+    return asked_++ == changed_ ? (answer + 1) % question.n : answer;
   }
   std::uint64_t asked() const { return asked_; }
 

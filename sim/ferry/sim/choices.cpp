@@ -12,11 +12,16 @@ std::array<Random, kChoiceKinds> streams_for(std::uint64_t seed, std::index_sequ
 
 }  // namespace
 
+std::string_view to_string(ChoiceKind kind) noexcept {
+  constexpr std::array<std::string_view, kChoiceKinds> kNames{"next", "latency", "cut", "hold", "remains"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 SeededChoices::SeededChoices(std::uint64_t seed) noexcept
     : streams_(streams_for(seed, std::make_index_sequence<kChoiceKinds>())) {}
 
-std::uint64_t SeededChoices::choose(ChoiceKind kind, std::uint64_t n) noexcept {
-  return streams_[static_cast<std::size_t>(kind)].below(n);
+std::uint64_t SeededChoices::choose(const Question& question) noexcept {
+  return streams_[static_cast<std::size_t>(question.kind)].below(question.n);
 }
 
 }  // namespace ferry::sim

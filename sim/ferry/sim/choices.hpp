@@ -1,13 +1,15 @@
-// ChoiceSource: who answers the simulator's questions: everything that is not determined is one choose(kind, n).
+// ChoiceSource: who answers the simulator's questions: everything that is not determined is one choose().
 //
 // SeededChoices: a random walk, with one stream of numbers per kind, so that more questions of one kind leave the
 // answers of the others as they were. InOrderChoices: always 0. Answer 0 always means "in order, nothing unusual".
-// Owner: the caller of the World, or the World itself. One thread.
+// Others: strategies.hpp, choice_list.hpp. Owner: the caller of the World, or the World itself. One thread.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include <ferry/base/random.hpp>
 
@@ -21,19 +23,30 @@ enum class ChoiceKind : std::uint8_t {
   remains,  // what of a dead process's packets still arrives; 0: all
 };
 inline constexpr std::size_t kChoiceKinds = 5;
+std::string_view to_string(ChoiceKind kind) noexcept;
+
+// What happens one after another by itself: a process's jobs and timers, one operation's packets at one place.
+using Lane = std::uint64_t;
+
+struct Question {
+  ChoiceKind kind{};
+  std::uint64_t n = 0;            // of answers: 0 … n-1; at least 2
+  std::uint64_t subject = 0;      // whose: a channel's number; 0: the world's
+  std::span<const Lane> lanes{};  // of kind next: of each thing that can happen, in the order of becoming able to
+};
 
 class ChoiceSource {
  public:
   virtual ~ChoiceSource() = default;
 
-  // A number below n; n is at least 2.
-  virtual std::uint64_t choose(ChoiceKind kind, std::uint64_t n) noexcept = 0;
+  // A number below question.n.
+  virtual std::uint64_t choose(const Question& question) noexcept = 0;
 };
 
 class SeededChoices final : public ChoiceSource {
  public:
   explicit SeededChoices(std::uint64_t seed) noexcept;
-  std::uint64_t choose(ChoiceKind kind, std::uint64_t n) noexcept override;
+  std::uint64_t choose(const Question& question) noexcept override;
 
  private:
   std::array<Random, kChoiceKinds> streams_;
@@ -41,7 +54,7 @@ class SeededChoices final : public ChoiceSource {
 
 class InOrderChoices final : public ChoiceSource {
  public:
-  std::uint64_t choose(ChoiceKind, std::uint64_t) noexcept override { return 0; }
+  std::uint64_t choose(const Question&) noexcept override { return 0; }
 };
 
 // What random numbers of a world are for, besides choices: each purpose has a stream of its own.

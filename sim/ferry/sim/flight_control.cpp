@@ -67,7 +67,7 @@ void Flight::start() {
     case OperationKind::swap:
       sent_ = true;
       fabric_.scheduler().schedule(owner_step_, StepKind::execute, channel_->owner_process(), number_,
-                                   fabric_.delay(sizeof(std::uint64_t)));
+                                   fabric_.delay(sizeof(std::uint64_t), channel_->number()));
       return;
     case OperationKind::flush:
       return;  // the connection sees to it
@@ -94,7 +94,7 @@ void Flight::skip() {
   executed_ = true;
   failure_ = Failure(errc::not_executed, "an earlier member of the sequence failed");
   if (operation_ != nullptr) {
-    schedule_outcome(fabric_.delay(0));
+    schedule_outcome(fabric_.delay(0, channel_->number()));
   } else {
     connection_->landed(*this, failure_);
     fabric_.dispose(*this);
@@ -105,7 +105,7 @@ void Flight::cancel(const Failure& why) {
   if (!cancelled_) {
     cancelled_ = why;
     fabric_.scheduler().schedule(silence_step_, StepKind::silence, channel_->initiator_process(), number_,
-                                 fabric_.delay(0));
+                                 fabric_.delay(0, channel_->number()));
   }
 }
 
@@ -141,7 +141,7 @@ void Flight::hurry() {
   for (Piece* piece : pieces_) {
     if (std::exchange(piece->held, false)) {
       fabric_.scheduler().withdraw(*piece);
-      schedule(*piece, StepKind::place, channel_->owner_process(), fabric_.delay(piece->length));
+      schedule(*piece, StepKind::place, channel_->owner_process(), fabric_.delay(piece->length, channel_->number()));
     }
   }
 }
@@ -149,7 +149,7 @@ void Flight::hurry() {
 void Flight::flushed(const Failure& late) {
   executed_ = true;
   failure_ = late;
-  schedule_outcome(fabric_.delay(0) + fabric_.delay(0));
+  schedule_outcome(fabric_.delay(0, channel_->number()) + fabric_.delay(0, channel_->number()));
 }
 
 void Flight::orphan() {
@@ -162,12 +162,14 @@ void Flight::orphan() {
   scheduler.withdraw(silence_step_);
   const auto pieces = pieces_;
   for (Piece* piece : pieces) {
-    if (piece->stage != Piece::Stage::travelling || !gate_open_ || scheduler.choose(ChoiceKind::remains, 2) == 1) {
+    if (piece->stage != Piece::Stage::travelling || !gate_open_ ||
+        scheduler.choose(ChoiceKind::remains, 2, channel_->number()) == 1) {
       remove(*piece);
       notify_pending_ = false;  // the tag travels behind every byte
     }
   }
-  if (owner_step_.is_scheduled() && (!gate_open_ || scheduler.choose(ChoiceKind::remains, 2) == 1)) {
+  if (owner_step_.is_scheduled() &&
+      (!gate_open_ || scheduler.choose(ChoiceKind::remains, 2, channel_->number()) == 1)) {
     scheduler.withdraw(owner_step_);
   }
   if (pieces_.empty() && !owner_step_.is_scheduled()) {
@@ -194,7 +196,8 @@ void Flight::advance() {
     connection_->landed(*this, failure_ && touched_ ? failure_.with_effect(Effect::unknown) : failure_);
     fabric_.dispose(*this);
   } else if (!outcome_step_.is_scheduled()) {
-    schedule_outcome(kind_ == OperationKind::read && !failure_ ? Duration::zero() : fabric_.delay(0));
+    schedule_outcome(kind_ == OperationKind::read && !failure_ ? Duration::zero()
+                                                               : fabric_.delay(0, channel_->number()));
   }
 }
 

@@ -38,7 +38,7 @@ void Flight::issue() {
       schedule(piece, StepKind::sample, channel_->initiator_process(), Duration::zero());
     } else {
       piece.stage = Piece::Stage::requesting;
-      schedule(piece, StepKind::sample, channel_->owner_process(), fabric_.delay(0));
+      schedule(piece, StepKind::sample, channel_->owner_process(), fabric_.delay(0, channel_->number()));
     }
     scheduler.fold(piece.remote_offset);
     scheduler.fold(piece.length);
@@ -53,7 +53,7 @@ std::uint64_t Flight::next_length(std::uint64_t remaining) {
     return whole;
   }
   const std::uint64_t places = (whole - 1) / options.granule;
-  const std::uint64_t chosen = fabric_.scheduler().choose(ChoiceKind::cut, places * 2);
+  const std::uint64_t chosen = fabric_.scheduler().choose(ChoiceKind::cut, places * 2, channel_->number());
   return chosen < places ? whole : (chosen - places + 1) * options.granule;
 }
 
@@ -85,14 +85,14 @@ void Flight::sample_local(Piece& piece) {
   piece.stage = Piece::Stage::travelling;
   sent_ = true;
   --unsampled_;
-  Duration delay = fabric_.delay(piece.length);
-  if (transmitted_ && !hurried_ && fabric_.scheduler().choose(ChoiceKind::hold, 4) == 3) {
+  Duration delay = fabric_.delay(piece.length, channel_->number());
+  if (transmitted_ && !hurried_ && fabric_.scheduler().choose(ChoiceKind::hold, 4, channel_->number()) == 3) {
     piece.held = true;
     delay += fabric_.options().hold;
   }
   schedule(piece, StepKind::place, channel_->owner_process(), delay);
   if (transmitted_ && all_issued() && unsampled_ == 0 && operation_ != nullptr && !outcome_step_.is_scheduled()) {
-    schedule_outcome(fabric_.delay(0));
+    schedule_outcome(fabric_.delay(0, channel_->number()));
   }
 }
 
@@ -144,7 +144,7 @@ void Flight::sample_at_owner(Piece& piece) {
     return;
   }
   piece.stage = Piece::Stage::returning;
-  schedule(piece, StepKind::place, channel_->initiator_process(), fabric_.delay(piece.length));
+  schedule(piece, StepKind::place, channel_->initiator_process(), fabric_.delay(piece.length, channel_->number()));
   if (all_issued() && unsampled_ == 0) {
     leave_sequence_line(static_cast<bool>(failure_));
   }

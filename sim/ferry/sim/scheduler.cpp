@@ -15,6 +15,15 @@ ProcessNumber process_of(const Timer& timer) noexcept {
   return ProcessNumber(static_cast<std::uint32_t>(timer.order & kProcessMask));
 }
 
+// Jobs and timers of a process are one lane; packets of one operation there are another, and what else has a number.
+Lane lane_of(ProcessNumber process) noexcept {
+  return process.value();
+}
+Lane lane_of(ProcessNumber process, StepKind kind, std::uint64_t number) noexcept {
+  const bool is_packet = kind >= StepKind::sample;
+  return process.value() | (2 * number + (is_packet ? 3 : 2)) << kProcessBits;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(ChoiceSource& choices, std::uint64_t step_budget) noexcept
@@ -46,19 +55,33 @@ Scheduler::End Scheduler::run(const Latch* latch) {
   return end;
 }
 
-std::uint64_t Scheduler::choose(ChoiceKind kind, std::uint64_t n) noexcept {
-  if (n < 2 || closed_) {
+std::uint64_t Scheduler::choose(ChoiceKind kind, std::uint64_t n, std::uint64_t subject) noexcept {
+  return ask({kind, n, subject, {}});
+}
+
+std::uint64_t Scheduler::ask(const Question& question) noexcept {
+  if (question.n < 2 || closed_) {
     return 0;
   }
-  const std::uint64_t chosen = choices_.choose(kind, n);
-  FERRY_CHECK(chosen < n);
-  hash_.fold((n << 8 | static_cast<std::uint64_t>(kind)) ^ chosen << 40);
+  const std::uint64_t chosen = choices_.choose(question);
+  FERRY_CHECK(chosen < question.n);
+  hash_.fold((question.n << 8 | static_cast<std::uint64_t>(question.kind)) ^ chosen << 40);
   return chosen;
+}
+
+void Scheduler::add_ready(const Ready& ready, Lane lane) noexcept {
+  ready_.push_back(ready);
+  lanes_.push_back(lane);
+}
+
+void Scheduler::remove_ready(std::size_t index) noexcept {
+  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
+  lanes_.erase(lanes_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 void Scheduler::post(ProcessNumber process, Job& job) noexcept {
   if (!closed_) {
-    ready_.push_back({&job, process, What::job});
+    add_ready({&job, process, What::job}, lane_of(process));
   }
 }
 
@@ -74,8 +97,7 @@ void Scheduler::schedule(Step& step, StepKind kind, ProcessNumber process, std::
   step.due_ = saturating_add(now_, delay);
   step.order_ = ++order_ << kProcessBits;
   if (step.due_ <= now_) {
-    step.state_ = Step::State::ready;
-    ready_.push_back({&step, process, What::step});
+    make_ready(step);
   } else {
     step.state_ = Step::State::timed;
     steps_due_.insert(step);
@@ -119,17 +141,20 @@ void Scheduler::cancel_timer(Timer& timer) noexcept {
 
 std::vector<Job*> Scheduler::drop(ProcessNumber process) noexcept {
   std::vector<Job*> jobs;
-  std::erase_if(ready_, [process, &jobs](const Ready& ready) {
+  std::size_t kept = 0;
+  for (std::size_t index = 0; index < ready_.size(); ++index) {
+    const Ready& ready = ready_[index];
     if (ready.process != process || ready.what == What::step) {
-      return false;
-    }
-    if (ready.what == What::timer) {
+      lanes_[kept] = lanes_[index];
+      ready_[kept++] = ready;
+    } else if (ready.what == What::timer) {
       static_cast<Timer*>(ready.thing)->started = false;
     } else {
       jobs.push_back(static_cast<Job*>(ready.thing));
     }
-    return true;
-  });
+  }
+  ready_.resize(kept);
+  lanes_.resize(kept);
   for (auto at = timers_.begin(); at != timers_.end();) {
     Timer& timer = *at++;
     if (process_of(timer) == process) {
@@ -178,6 +203,7 @@ void Scheduler::close() noexcept {
     }
   }
   ready_.clear();
+  lanes_.clear();
   steps_due_.clear_and_dispose([](Step* step) { step->state_ = Step::State::idle; });
   timers_.clear_and_dispose([](Timer* timer) { timer->started = false; });
 }
@@ -191,7 +217,7 @@ bool Scheduler::step_once() noexcept {
   }
   const std::size_t index = pick();
   const Ready ready = ready_[index];
-  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
+  remove_ready(index);
   ++at_this_instant_;
   run_ready(ready);
   return true;
@@ -217,22 +243,26 @@ void Scheduler::advance() noexcept {
       make_ready(*timer);
     } else if (step_is_due) {
       steps_due_.erase(steps_due_.begin());
-      step->state_ = Step::State::ready;
-      ready_.push_back({step, step->process_, What::step});
+      make_ready(*step);
     } else {
       return;
     }
   }
 }
 
+void Scheduler::make_ready(Step& step) noexcept {
+  step.state_ = Step::State::ready;
+  add_ready({&step, step.process_, What::step}, lane_of(step.process_, step.kind_, step.number_));
+}
+
 void Scheduler::make_ready(Timer& timer) noexcept {
   timer.order |= kReadyBit;
-  ready_.push_back({&timer, process_of(timer), What::timer});
+  add_ready({&timer, process_of(timer), What::timer}, lane_of(process_of(timer)));
 }
 
 // The timers of one process fire in their order, whatever is chosen.
 std::size_t Scheduler::pick() noexcept {
-  const auto chosen = static_cast<std::size_t>(choose(ChoiceKind::next, ready_.size()));
+  const auto chosen = static_cast<std::size_t>(ask({ChoiceKind::next, ready_.size(), 0, lanes_}));
   if (ready_[chosen].what == What::timer) {
     for (std::size_t index = 0; index < chosen; ++index) {
       if (ready_[index].what == What::timer && ready_[index].process == ready_[chosen].process) {
@@ -285,7 +315,7 @@ void Scheduler::forget_ready(const void* thing) noexcept {
   const auto found =
       std::find_if(ready_.begin(), ready_.end(), [thing](const Ready& ready) { return ready.thing == thing; });
   FERRY_CHECK(found != ready_.end());
-  ready_.erase(found);
+  remove_ready(static_cast<std::size_t>(found - ready_.begin()));
 }
 
 }  // namespace ferry::sim

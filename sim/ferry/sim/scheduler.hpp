@@ -47,8 +47,8 @@ class Scheduler {
   std::uint64_t steps() const noexcept { return steps_; }
   bool has_ready() const noexcept { return !ready_.empty(); }
 
-  // Decides a question; folds it into the hash. 0 if n is less than 2.
-  std::uint64_t choose(ChoiceKind kind, std::uint64_t n) noexcept;
+  // Decides a question; folds it into the hash. 0 if n is less than 2. subject: a channel's number; 0: the world's.
+  std::uint64_t choose(ChoiceKind kind, std::uint64_t n, std::uint64_t subject = 0) noexcept;
 
   // A job is ready at once, a step after `delay`. `number` tells steps of one kind and process apart in the hash.
   void post(ProcessNumber process, Job& job) noexcept;
@@ -111,6 +111,10 @@ class Scheduler {
 
   bool step_once() noexcept;
   void advance() noexcept;
+  std::uint64_t ask(const Question& question) noexcept;
+  void add_ready(const Ready& ready, Lane lane) noexcept;
+  void remove_ready(std::size_t index) noexcept;
+  void make_ready(Step& step) noexcept;
   void make_ready(Timer& timer) noexcept;
   std::size_t pick() noexcept;
   void run_ready(const Ready& ready) noexcept;
@@ -124,6 +128,7 @@ class Scheduler {
   std::uint64_t at_this_instant_ = 0;
   std::uint64_t order_ = 0;
   std::vector<Ready> ready_;  // in the order of becoming ready
+  std::vector<Lane> lanes_;   // theirs
   Steps steps_due_;
   Timers timers_;
   RollingHash hash_;

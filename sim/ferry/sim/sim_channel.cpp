@@ -16,7 +16,8 @@ MessageLane::MessageLane(SimChannel& channel, Deliver deliver, ProcessNumber rec
 void MessageLane::push(wire::Bytes&& message) noexcept {
   SimFabric& fabric = channel_.fabric();
   fabric.scheduler().fold(message.size());
-  last_due_ = std::max(last_due_, saturating_add(fabric.scheduler().now(), fabric.delay(message.size())));
+  last_due_ =
+      std::max(last_due_, saturating_add(fabric.scheduler().now(), fabric.delay(message.size(), channel_.number())));
   queue_.push_back({last_due_, std::move(message)});
   if (size() == 1) {
     schedule_head();
@@ -112,7 +113,7 @@ void SimChannel::lose_initiator(const Failure& why, Duration news, bool killed) 
   initiator_ = nullptr;
   answers_.clear();
   if (killed) {
-    requests_.keep(requests_.size() - fabric_.scheduler().choose(ChoiceKind::remains, requests_.size() + 1));
+    requests_.keep(requests_.size() - fabric_.scheduler().choose(ChoiceKind::remains, requests_.size() + 1, number_));
   }
   fabric_.scheduler().withdraw(initiator_news_);
   if (owner_ != nullptr) {
@@ -125,7 +126,7 @@ void SimChannel::lose_owner(const Failure& why, Duration news, bool killed) noex
   inbound_->end();
   requests_.clear();
   if (killed) {
-    answers_.keep(answers_.size() - fabric_.scheduler().choose(ChoiceKind::remains, answers_.size() + 1));
+    answers_.keep(answers_.size() - fabric_.scheduler().choose(ChoiceKind::remains, answers_.size() + 1, number_));
   }
   fabric_.scheduler().withdraw(owner_news_);
   if (initiator_ != nullptr) {

@@ -56,7 +56,7 @@ void SimConnection::open() noexcept {
   number_ = transport_.fabric().next_channel();
   handshake_.answered = false;
   transport_.fabric().scheduler().schedule(handshake_, StepKind::connect, transport_.process(), number_,
-                                           transport_.fabric().delay(0));
+                                           transport_.fabric().delay(0, number_));
 }
 
 void SimConnection::handshake_step(Step& step) noexcept {
@@ -65,7 +65,8 @@ void SimConnection::handshake_step(Step& step) noexcept {
   if (!std::exchange(handshake.answered, true)) {
     self.reach_peer();
     SimFabric& fabric = self.transport_.fabric();
-    fabric.scheduler().schedule(handshake, StepKind::connect, self.transport_.process(), self.number_, fabric.delay(0));
+    fabric.scheduler().schedule(handshake, StepKind::connect, self.transport_.process(), self.number_,
+                                fabric.delay(0, self.number_));
     return;
   }
   if (self.channel_ == nullptr) {
@@ -171,7 +172,7 @@ void SimConnection::close(const Failure& why) noexcept {
   if (const auto channel = std::exchange(channel_, nullptr)) {
     channel->lose_initiator(
         Failure(errc::peer_lost, "the process closed the channel").with_peer(transport_.node().name()),
-        transport_.fabric().delay(0), false);
+        transport_.fabric().delay(0, number_), false);
   }
 }
 

@@ -12,9 +12,9 @@ SimFabric::~SimFabric() {
   flights_.clear_and_dispose([](Flight* flight) { delete flight; });
 }
 
-Duration SimFabric::delay(std::uint64_t bytes) noexcept {
+Duration SimFabric::delay(std::uint64_t bytes, std::uint64_t channel) noexcept {
   const auto& rows = options_.profile->delays;
-  const DelayRow row = rows[scheduler_.choose(ChoiceKind::latency, rows.size())];
+  const DelayRow row = rows[scheduler_.choose(ChoiceKind::latency, rows.size(), channel)];
   const Duration plain = options_.latency + Duration(bytes * 1000 / options_.bytes_per_microsecond);
   return plain * row.numerator / row.denominator;
 }

@@ -28,8 +28,8 @@ class SimFabric {
   Scheduler& scheduler() const noexcept { return scheduler_; }
   const FabricOptions& options() const noexcept { return options_; }
 
-  // The delay of one packet with so many bytes of payload; draws a row of the profile.
-  Duration delay(std::uint64_t bytes) noexcept;
+  // The delay of one packet with so many bytes of payload; draws a row of the profile. channel: whose packet it is.
+  Duration delay(std::uint64_t bytes, std::uint64_t channel = 0) noexcept;
 
   void add(SimTransport& transport);
   void remove(SimTransport& transport) noexcept;
