@@ -54,6 +54,7 @@ class ActorCell {
   const std::string& name() const noexcept { return context_.name(); }
   const ActorClass& actor_class() const noexcept { return class_; }
   Strand& strand() noexcept { return strand_; }
+  const Actor* actor() const noexcept { return actor_.get(); }  // on the strand; null unless it lives
 
   // Runs the constructor; on the strand. none: constructed. A failure is told to the one who spawns, and knows what.
   Failure construct(std::span<const wire::ByteView> arguments) noexcept;

@@ -145,6 +145,11 @@ std::shared_ptr<ActorCell> ActorRuntime::find(ActorId id) const noexcept {
   return found == cells_.end() ? nullptr : found->second;
 }
 
+const Actor* ActorRuntime::peek(ActorId id) const noexcept {
+  const auto cell = find(id);
+  return cell == nullptr ? nullptr : cell->actor();
+}
+
 Failure ActorRuntime::absent(ActorId id) const {
   const std::lock_guard lock(mutex_);
   if (const auto end = ends_.find(id); end != ends_.end()) {

@@ -61,6 +61,9 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   bool cancel_call(Peer& peer, const CancelHeader& header) noexcept;
   detail::SelfCall self_call(const detail::CallTarget& target) const noexcept;
 
+  // The actor itself, for the simulator, which lets nothing run meanwhile; null unless it lives.
+  const Actor* peek(ActorId id) const noexcept;
+
   // --- For cells.
   void reply(const ReplyTo& to, wire::Bytes&& message) noexcept;
   void reply_failure(const ReplyTo& to, const Failure& failure) noexcept;

@@ -35,6 +35,7 @@ class NodeStack {
 
   NodeCore& core() noexcept { return core_; }
   ActorRuntime& actors() noexcept { return actors_; }
+  const ActorRuntime& actors() const noexcept { return actors_; }
   ProcessTree& processes() noexcept { return processes_; }
 
   // Transports are added to core() before; starts listening. The first transport that fails ends it.

@@ -43,7 +43,7 @@ ExploredFailure make_small(const ExploreOptions& options, const RunWorld& run, S
 
 std::string failure_name(const WorldResult& result) {
   std::string name(to_string(result.outcome));
-  if (result.outcome != Outcome::failed) {
+  if (result.outcome != Outcome::failed && result.outcome != Outcome::invariant) {
     return name;
   }
   name += ": ";

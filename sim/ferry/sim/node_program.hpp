@@ -27,6 +27,7 @@ class NodeProgram final : public Program {
   ~NodeProgram() override;
 
   std::string waits_for() const override;
+  const Actor* find_actor(ActorId id) const noexcept override { return stack_.actors().peek(id); }
 
  private:
   Task<int> run();

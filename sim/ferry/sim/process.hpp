@@ -59,6 +59,11 @@ class Process {
   // Of one that is not alive any more.
   const ProcessExit& how_ended() const noexcept { return exit_; }
 
+  // Null while there is none: it was not constructed yet, has stopped, or the process is not alive.
+  const Actor* find_actor(ActorId id) const noexcept {
+    return is_alive() && program_ != nullptr ? program_->find_actor(id) : nullptr;
+  }
+
   // "worker (process 3): …", what it waits for.
   std::string describe_waits() const;
 

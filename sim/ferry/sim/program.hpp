@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 
+#include <ferry/actor/actor.hpp>
+
 namespace ferry::sim {
 
 class Process;
@@ -19,6 +21,9 @@ class Program {
 
   // What it waits for, for the report of a world that is stuck; empty if it does not know.
   virtual std::string waits_for() const { return {}; }
+
+  // For View::peek; null: there is none of that number.
+  virtual const Actor* find_actor(ActorId) const noexcept { return nullptr; }
 };
 
 // An exception that leaves it ends the process with status 1. Null is a program that does nothing.

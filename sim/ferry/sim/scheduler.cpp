@@ -286,6 +286,9 @@ void Scheduler::run_ready(const Ready& ready) noexcept {
     after_step_.erase(after_step_.begin() + static_cast<std::ptrdiff_t>(index));
     function();
   }
+  if (observer_ != nullptr) {
+    observer_->after_step();
+  }
 }
 
 void Scheduler::run_thing(const Ready& ready) noexcept {

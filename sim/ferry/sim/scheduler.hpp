@@ -21,6 +21,15 @@
 
 namespace ferry::sim {
 
+// Told after every step, between two of them.
+class StepObserver {
+ public:
+  virtual void after_step() = 0;
+
+ protected:
+  ~StepObserver() = default;
+};
+
 class Scheduler {
  public:
   static constexpr std::uint64_t kPatience = 10'000;  // steps without a move of time while something waits for one
@@ -42,6 +51,9 @@ class Scheduler {
   // blocks runs the rest of its world; a request to stop then waits until it no longer does.
   End run(const Latch* latch);
   void request_stop() noexcept { stop_requested_ = true; }
+
+  // It outlives the scheduler's runs; null: nobody.
+  void observe(StepObserver* observer) noexcept { observer_ = observer; }
 
   TimePoint now() const noexcept { return now_; }
   std::uint64_t steps() const noexcept { return steps_; }
@@ -136,6 +148,7 @@ class Scheduler {
   std::vector<ProcessNumber> running_;  // whose steps are on the stack, the innermost last
   std::vector<std::pair<ProcessNumber, std::function<void()>>> after_step_;
   unsigned depth_ = 0;  // of run()
+  StepObserver* observer_ = nullptr;
   bool stop_requested_ = false;
   bool closed_ = false;
 };

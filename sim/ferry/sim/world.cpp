@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <ferry/base/check.hpp>
+#include <ferry/base/one_shot.hpp>
 #include <ferry/sim/sim_fabric.hpp>
 
 namespace ferry::sim {
@@ -31,6 +32,8 @@ std::string_view to_string(Outcome outcome) noexcept {
       return "passed";
     case Outcome::failed:
       return "failed";
+    case Outcome::invariant:
+      return "invariant violated";
     case Outcome::stuck:
       return "stuck";
     case Outcome::steps:
@@ -100,10 +103,50 @@ const Entry* World::find_program(const std::string& name) const noexcept {
 }
 
 void World::at(Duration time, std::function<void()> plan) {
-  plans_.push_back(std::make_unique<Plan>(this, std::move(plan)));
+  add_plan(time, std::move(plan));
+}
+
+World::Plan& World::add_plan(Duration time, std::function<void()> what) {
+  plans_.push_back(std::make_unique<Plan>(this, std::move(what)));
   ++plans_left_;
   const Duration delay = std::max(time - now().time_since_epoch(), Duration::zero());
   scheduler_.schedule(*plans_.back(), StepKind::plan, {}, plans_.size(), delay);
+  return *plans_.back();
+}
+
+// Does nothing for one that was carried out.
+void World::withdraw(Plan& plan) noexcept {
+  if (plan.is_scheduled()) {
+    scheduler_.withdraw(plan);
+    --plans_left_;
+    stop_if_done();
+  }
+}
+
+void World::always(std::string name, Condition holds) {
+  watches_.add_invariant(std::move(name), std::move(holds));
+  scheduler_.observe(&watches_);
+}
+
+void World::when(Condition condition, std::function<void()> plan) {
+  watches_.add_wait(std::move(condition), std::move(plan));
+  scheduler_.observe(&watches_);
+}
+
+Task<void> World::eventually(std::string name, Duration within, Condition condition) {
+  const OneShot<bool> reached;
+  const auto settle = [reached, settled = std::make_shared<bool>(false)](bool in_time) {
+    if (!std::exchange(*settled, true)) {
+      reached.set(in_time);
+    }
+  };
+  when(std::move(condition), [settle] { settle(true); });
+  Plan& deadline = add_plan(now().time_since_epoch() + within, [settle] { settle(false); });
+  const bool in_time = co_await reached;
+  withdraw(deadline);
+  if (!in_time) {
+    fail(fmt::format("eventually: {} has not come within {}", name, seconds(within)));
+  }
 }
 
 void World::carry_out(Step& step) noexcept {
@@ -114,8 +157,9 @@ void World::carry_out(Step& step) noexcept {
   world.stop_if_done();
 }
 
-void World::fail(std::string what) noexcept {
-  if (!std::exchange(failed_, true)) {
+void World::fail(std::string what, Outcome outcome) noexcept {
+  if (failed_ == Outcome::passed) {
+    failed_ = outcome;
     what_ = std::move(what);
   }
   scheduler_.request_stop();
@@ -152,8 +196,8 @@ WorldResult World::run() {
   result.hash = scheduler_.hash();
   result.data = scheduler_.data();
   result.virtual_time = now().time_since_epoch();
-  if (failed_) {
-    result.outcome = Outcome::failed;
+  if (failed_ != Outcome::passed) {
+    result.outcome = failed_;
     result.what = what_;
   } else if (end == Scheduler::End::budget) {
     result.outcome = Outcome::steps;

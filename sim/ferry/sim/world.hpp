@@ -13,12 +13,15 @@
 #include <string>
 #include <vector>
 
+#include <ferry/base/task.hpp>
 #include <ferry/sim/choices.hpp>
 #include <ferry/sim/fabric_options.hpp>
 #include <ferry/sim/process.hpp>
 #include <ferry/sim/program.hpp>
 #include <ferry/sim/scheduler.hpp>
 #include <ferry/sim/sim_log.hpp>
+#include <ferry/sim/view.hpp>
+#include <ferry/sim/watches.hpp>
 
 namespace ferry::sim {
 
@@ -34,16 +37,17 @@ struct WorldOptions {
 };
 
 enum class Outcome : std::uint8_t {
-  passed,  // every process that the world started has ended, by exit(0) or by a crash that was asked for
-  failed,  // fail() was called, or such a process exited with another status
-  stuck,   // nothing can happen any more, and some of them live
-  steps,   // the step budget is used up
+  passed,     // every process that the world started has ended, by exit(0) or by a crash that was asked for
+  failed,     // fail() was called, or such a process exited with another status
+  invariant,  // one that always() names did not hold
+  stuck,      // nothing can happen any more, and some of them live
+  steps,      // the step budget is used up
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
 struct WorldResult {
   Outcome outcome{};
-  std::string what;  // failed: what; stuck: who waits for what, a line each
+  std::string what;  // failed: what; invariant: its name; stuck, steps: who waits for what, a line each
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;
   std::uint64_t hash = 0;  // of choices, ids, lengths and virtual times
@@ -72,8 +76,18 @@ class World {
   // Calls the function in a step at that virtual time, or at once if it has passed.
   void at(Duration time, std::function<void()> plan);
 
+  // Looked at after every step: the run ends, by the name, when it does not hold.
+  //   world.always("bounded", [&](const View& view) { const Server* server = view.peek(ref); return !server || …; });
+  void always(std::string name, Condition holds);
+
+  // Calls the function once, in a step of its own, after the condition has first held.
+  void when(Condition condition, std::function<void()> plan);
+
+  // Awaited in a process: ends when the condition has held; the run fails by the name if it has not within that time.
+  Task<void> eventually(std::string name, Duration within, Condition condition);
+
   // Ends the run as failed; the first call counts.
-  void fail(std::string what) noexcept;
+  void fail(std::string what, Outcome outcome = Outcome::failed) noexcept;
 
   // Runs until every process that the world started has ended and every plan was carried out. Once.
   WorldResult run();
@@ -100,6 +114,8 @@ class World {
   };
 
   static void carry_out(Step& step) noexcept;
+  Plan& add_plan(Duration time, std::function<void()> what);
+  void withdraw(Plan& plan) noexcept;
   Process& add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port);
   void stop_if_done() noexcept;
   std::string describe_stuck() const;
@@ -117,7 +133,8 @@ class World {
   std::size_t roots_alive_ = 0;
   std::size_t plans_left_ = 0;
   std::uint32_t last_port_ = 0;
-  bool failed_ = false;
+  Watches watches_{*this};
+  Outcome failed_ = Outcome::passed;  // not passed: fail() was called
   std::string what_;
 };
 
