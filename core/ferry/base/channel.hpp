@@ -36,6 +36,12 @@ class Channel {
     return true;
   }
 
+  // Somebody waits for the next value.
+  bool is_awaited() {
+    const std::lock_guard lock(mutex_);
+    return next_ != nullptr;
+  }
+
   std::optional<T> try_pop() {
     const std::lock_guard lock(mutex_);
     if (values_.empty()) {
@@ -178,7 +184,7 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
     if (failure_ || value_) {
       return;
     }
-    failure_ = Failure(reason, reason == errc::timed_out ? "no value came within the limit" : "a stop was requested");
+    failure_ = given_up(reason, "no value came within the limit");
     if (channel_.next_ == this) {
       channel_.next_ = nullptr;
       wake();

@@ -93,7 +93,7 @@ bool Waiter::others_wait() noexcept {
 Failure Waiter::why_refused(const Limits& limits) noexcept {
   const TaskScope* const scope = TaskScope::current();
   if (limits.stop.stop_requested() || (scope != nullptr && scope->stop.stop_requested())) {
-    return Failure(errc::cancelled, "a stop was requested");
+    return Failure(errc::cancelled, kStopRequested);
   }
   if (scope != nullptr && scope->deadline != kNever && scope->strand->executor().now() >= scope->deadline) {
     return Failure(errc::timed_out, "the time of the task or call was over before it began");

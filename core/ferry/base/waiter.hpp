@@ -22,6 +22,9 @@
 
 namespace ferry {
 
+// What an await says that ends because of a stop; a sentence, or the beginning of one.
+inline constexpr const char* kStopRequested = "a stop was requested";
+
 class Waiter : private Job, private Timer {
  public:
   // An awaitable may be copied or moved until it is awaited; the copy is a fresh waiter.
@@ -62,6 +65,11 @@ class Waiter : private Job, private Timer {
 
   // For an await that a stop or deadline does not end: what it is for ends soon by itself.
   static void cannot_give_up(Waiter&, errc) noexcept {}
+
+  // The failure of an await that gave up: for a stop, or for a deadline, in the await's own words.
+  static Failure given_up(errc reason, const char* timed_out) {
+    return Failure(reason, reason == errc::timed_out ? timed_out : kStopRequested);
+  }
 
   // Withdraws a resumption that has not run. The derived destructor has called end() and has ended what would wake.
   ~Waiter();

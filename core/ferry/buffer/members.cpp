@@ -122,8 +122,7 @@ void MembersAwaiter::completed(Operation& operation) noexcept {
 }
 
 void MembersAwaiter::give_up(Waiter& waiter, errc reason) noexcept {
-  const Failure why(reason, reason == errc::timed_out ? "it did not end, or nothing of it moved, within the limit"
-                                                      : "a stop was requested");
+  const Failure why = given_up(reason, "it did not end, or nothing of it moved, within the limit");
   for (Member& member : static_cast<MembersAwaiter&>(waiter).members_) {
     if (member.is_pending) {
       member.peer->cancel(member.operation, why);  // does nothing for those that have ended

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include <ferry/base/offload.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
@@ -65,7 +67,8 @@ Task<void> RDMABuffer::revoke(Limits limits) {
   // Waits elsewhere, a little at a time, so that a stop is seen.
   for (TimePoint until = begin; !outcome && until < deadline;) {
     if (scope_stop.stop_requested() || own_stop.stop_requested()) {
-      throw Error(Failure(errc::cancelled, "a stop was requested; peers may still touch the memory").during("revoke"));
+      throw Error(Failure(errc::cancelled, fmt::format("{}; peers may still touch the memory", kStopRequested))
+                      .during("revoke"));
     }
     until = std::min(deadline, saturating_add(std::max(until, node.executor().now()), node.limits().quiet_grace));
     auto wait = offload([registration, until] { return registration->revoke(until); });

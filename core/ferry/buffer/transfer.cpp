@@ -173,13 +173,8 @@ void PendingTransfer::completed(Operation& operation) noexcept {
 
 void PendingTransfer::give_up(Waiter& waiter, errc reason) noexcept {
   auto& self = static_cast<PendingTransfer&>(waiter);
-  if (reason == errc::timed_out) {
-    self.peer_->cancel(self.operation, Failure(errc::timed_out,
-                                               "it did not end, or did not move, within its limit; it was "
-                                               "cancelled"));
-  } else {
-    self.peer_->cancel(self.operation, Failure(errc::cancelled, "a stop was requested"));
-  }
+  self.peer_->cancel(self.operation,
+                     given_up(reason, "it did not end, or did not move, within its limit; it was cancelled"));
 }
 
 bool PendingTransfer::has_progressed(Waiter& waiter) noexcept {
