@@ -5,6 +5,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include "../output/output.hpp"
+
 // ferry constructs it, runs one of its endpoints at a time and destroys it: an actor needs no locks.
 class Greeter : public ferry::Actor {
  public:
@@ -18,11 +20,11 @@ class Greeter : public ferry::Actor {
 
 int main(int argc, char** argv) {
   // actors<…> names the classes that may be constructed in the processes of this program.
-  return ferry::run(argc, argv, ferry::actors<Greeter>, [](ferry::Context& context) -> ferry::Task<int> {
+  return printed(ferry::run(argc, argv, ferry::actors<Greeter>, [](ferry::Context& context) -> ferry::Task<int> {
     // A spawn gives a mesh of actors, one in each process that was asked; here there is only this one.
     auto greeters = co_await context.this_proc().spawn<Greeter>("greeter");
     const std::string greeting = co_await greeters.only().call<&Greeter::greet>("world");
     std::printf("%s\n", greeting.c_str());
     co_return 0;
-  });
+  }));
 }

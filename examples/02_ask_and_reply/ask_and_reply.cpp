@@ -8,6 +8,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include "../output/output.hpp"
+
 // Plain aggregates travel as they are; nothing has to be declared for them.
 struct Order {
   std::string item;
@@ -33,7 +35,7 @@ class Shop : public ferry::Actor {
 };
 
 int main(int argc, char** argv) {
-  return ferry::run(argc, argv, ferry::actors<Shop>, [](ferry::Context& context) -> ferry::Task<int> {
+  return printed(ferry::run(argc, argv, ferry::actors<Shop>, [](ferry::Context& context) -> ferry::Task<int> {
     auto shops = co_await context.this_proc().spawn<Shop>("shop", 20);
     const auto shop = shops.only();
 
@@ -50,5 +52,5 @@ int main(int argc, char** argv) {
     const auto both = co_await ferry::all(shop.call<&Shop::sell>(pears), shop.call<&Shop::sell>(pears));
     std::printf("bought 4, %u left; bought 4, %u left\n", std::get<0>(both), std::get<1>(both));
     co_return 0;
-  });
+  }));
 }

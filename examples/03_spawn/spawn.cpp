@@ -8,6 +8,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include "../output/output.hpp"
+
 class Worker : public ferry::Actor {
  public:
   explicit Worker(ferry::ActorContext&) {}
@@ -23,7 +25,7 @@ class Worker : public ferry::Actor {
 
 // In a spawned process run() serves its parent and never returns: what follows is executed by the root alone.
 int main(int argc, char** argv) {
-  return ferry::run(argc, argv, ferry::actors<Worker>, [](ferry::Context& context) -> ferry::Task<int> {
+  return printed(ferry::run(argc, argv, ferry::actors<Worker>, [](ferry::Context& context) -> ferry::Task<int> {
     auto procs = co_await context.this_host().spawn_procs({{"rows", 2}, {"columns", 3}});
     auto workers = co_await procs.spawn<Worker>("worker");
 
@@ -41,5 +43,5 @@ int main(int argc, char** argv) {
     // Without it they would be stopped when the root ends.
     co_await procs.stop();
     co_return 0;
-  });
+  }));
 }

@@ -9,6 +9,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include "../output/output.hpp"
+
 class Table : public ferry::Actor {
  public:
   explicit Table(ferry::ActorContext& context)
@@ -42,7 +44,7 @@ class Reader : public ferry::Actor {
 };
 
 int main(int argc, char** argv) {
-  return ferry::run(argc, argv, ferry::actors<Table, Reader>, [](ferry::Context& context) -> ferry::Task<int> {
+  return printed(ferry::run(argc, argv, ferry::actors<Table, Reader>, [](ferry::Context& context) -> ferry::Task<int> {
     auto procs = co_await context.this_host().spawn_procs({{"procs", 2}});
     auto tables = co_await procs.slice("procs", 0).spawn<Table>("table");
     auto readers = co_await procs.slice("procs", 1).spawn<Reader>("reader");
@@ -53,5 +55,5 @@ int main(int argc, char** argv) {
     std::printf("sum of %llu bytes: %.0f\nsum of the last two values: %.0f\n",
                 static_cast<unsigned long long>(table.size()), all, few);
     co_return 0;
-  });
+  }));
 }

@@ -10,6 +10,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include "../output/output.hpp"
+
 constexpr std::size_t kRow = 4096;
 
 class Board : public ferry::Actor {
@@ -36,7 +38,7 @@ class Board : public ferry::Actor {
 };
 
 int main(int argc, char** argv) {
-  return ferry::run(argc, argv, ferry::actors<Board>, [](ferry::Context& context) -> ferry::Task<int> {
+  return printed(ferry::run(argc, argv, ferry::actors<Board>, [](ferry::Context& context) -> ferry::Task<int> {
     auto procs = co_await context.this_host().spawn_procs({{"procs", 1}});
     auto boards = co_await procs.spawn<Board>("board");
     const auto board = boards.only();
@@ -49,5 +51,5 @@ int main(int argc, char** argv) {
       std::printf("row %u: the owner sees %lld of %zu cells\n", index, static_cast<long long>(seen), kRow);
     }
     co_return 0;
-  });
+  }));
 }

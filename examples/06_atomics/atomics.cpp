@@ -1,5 +1,4 @@
-// Atomic operations on 8-byte words of someone else's memory: each is executed exactly once, among all processes and
-// the owner's own std::atomic_ref.
+// Atomics on 8-byte words of another's memory: executed exactly once, among all processes and its own std::atomic_ref.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include <ferry/ferry.hpp>
+
+#include "../output/output.hpp"
 
 class Office : public ferry::Actor {
  public:
@@ -43,18 +44,18 @@ class Client : public ferry::Actor {
 };
 
 int main(int argc, char** argv) {
-  return ferry::run(argc, argv, ferry::actors<Office, Client>, [](ferry::Context& context) -> ferry::Task<int> {
+  return printed(ferry::run(argc, argv, ferry::actors<Office, Client>, [](ferry::Context& context) -> ferry::Task<int> {
     auto offices = co_await context.this_proc().spawn<Office>("office");
     auto procs = co_await context.this_host().spawn_procs({{"clients", 3}});
     auto clients = co_await procs.spawn<Client>("client");
     const ferry::BufferRef words = co_await offices.only().call<&Office::words>();
-    std::set<std::uint64_t> tickets;
     const auto drawn = co_await clients.call<&Client::draw>(words, 1000);
+    const auto leads = co_await clients.call<&Client::lead>(words);
+    std::set<std::uint64_t> tickets;
     for (const auto& some : drawn) {
       tickets.insert(some.begin(), some.end());
     }
-    const auto leads = co_await clients.call<&Client::lead>(words);
     std::printf("%zu different tickets, %d leader\n", tickets.size(), leads[0] + leads[1] + leads[2]);
     co_return 0;
-  });
+  }));
 }

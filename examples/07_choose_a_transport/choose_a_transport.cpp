@@ -10,6 +10,8 @@
 
 #include <ferry/ferry.hpp>
 
+#include "../output/output.hpp"
+
 class Store : public ferry::Actor {
  public:
   explicit Store(ferry::ActorContext& context)
@@ -28,7 +30,7 @@ int main(int argc, char** argv) {
   ferry::NodeOptions options;
   options.transports = argc > 1 ? argv[1] : "tcp,shm";  // spawned processes inherit the choice
 
-  return ferry::run(options, ferry::actors<Store>, [&options](ferry::Context& context) -> ferry::Task<int> {
+  return printed(ferry::run(options, ferry::actors<Store>, [&options](ferry::Context& context) -> ferry::Task<int> {
     auto procs = co_await context.this_host().spawn_procs({{"procs", 1}});
     auto stores = co_await procs.spawn<Store>("store");
     const ferry::BufferRef store = co_await stores.only().call<&Store::reference>();
@@ -39,5 +41,5 @@ int main(int argc, char** argv) {
     const std::string transport(procs.peer(0).transport_name());
     std::printf("asked for %s: %zu bytes over %s\n", options.transports.c_str(), bytes.size(), transport.c_str());
     co_return 0;
-  });
+  }));
 }

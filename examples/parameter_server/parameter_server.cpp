@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
       throw CLI::ValidationError("--transport", "verbs is not in this build; choose auto, shm, tcp or sim");
     }
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? printed(0) : 2;
   }
   if (!ferry::is_child()) {
     try {
@@ -51,5 +51,5 @@ int main(int argc, char** argv) {
     }
   }
   settings.progress_bar = isatty(STDOUT_FILENO) != 0;
-  return command_line::finish("parameter_server", parameter_server::run(settings));
+  return printed(parameter_server::run(settings));
 }

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "rdma_pingpong: {}\n", report.result.to_text());
       return 1;
     }
-    return command_line::finish("rdma_pingpong", report.status);
+    return printed(report.status);
   }
   ferry::NodeOptions options;
   options.transports = settings.transport;
@@ -35,5 +35,5 @@ int main(int argc, char** argv) {
     options.port = settings.port;
     options.name = "server";
   }
-  return command_line::finish("rdma_pingpong", ferry::run(options, classes, program));
+  return printed(ferry::run(options, classes, program));
 }

@@ -46,8 +46,14 @@ class Canary(unittest.TestCase, program.Checks):
     def test_output_of_an_example_is_compared_to_the_last_byte(self):
         expected = pathlib.Path(FOLDER.name) / "expected.txt"
         expected.write_text("one\ntwo\n", encoding="utf-8")
-        for script, status in (("printf 'one\\ntwo\\n'", 0), ("printf 'one\\ntwo'", 1), ("printf 'one\\n'", 1),
-                               ("printf 'one\\ntwo\\n'; exit 3", 1), ("printf 'one\\ntwo\\n'; echo oh >&2", 1)):
+        told = "{ echo 'example: the output could not be written: No space left on device' >&2; exit 1; }"
+        for script, status in ((f"printf 'one\\ntwo\\n' 2>/dev/null || {told}", 0),
+                               (f"printf 'one\\ntwo' 2>/dev/null || {told}", 1),
+                               (f"printf 'one\\n' 2>/dev/null || {told}", 1),
+                               (f"printf 'one\\ntwo\\n' 2>/dev/null || {told}; exit 3", 1),
+                               (f"printf 'one\\ntwo\\n' 2>/dev/null || {told}; echo oh >&2", 1),
+                               ("printf 'one\\ntwo\\n' 2>/dev/null; exit 0", 1),  # silent on a full disk
+                               ("printf 'one\\ntwo\\n' 2>/dev/null || exit 1", 1)):
             judged = subprocess.run([sys.executable, HERE / "expected_output.py", make("example", script), expected],
                                     capture_output=True, check=False)
             self.assertEqual(judged.returncode, status, script)

@@ -62,6 +62,7 @@ class Refusing(unittest.TestCase, program.Checks):
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         self.fail_where_output_cannot_be_written(NAME, "--epochs", "1", "--workers", "1")
+        self.fail_where_output_cannot_be_written(NAME, "--help")
 
     def test_wrong_usage_ends_with_2(self):
         for arguments in (["--workers", "0"], ["--workers", "x"], ["--epochs", "0"], ["--transport", "pigeon"],
