@@ -38,6 +38,7 @@ void Histogram::record(std::uint64_t total, std::uint64_t count) {
   const std::uint64_t value = total / count;
   buckets_[bucket_of(value)] += count;
   count_ += count;
+  ++samples_;
   min_ = std::min(min_, value);
   max_ = std::max(max_, value);
   total_ += static_cast<double>(total);
@@ -46,6 +47,7 @@ void Histogram::record(std::uint64_t total, std::uint64_t count) {
 void Histogram::clear() {
   std::fill(buckets_.begin(), buckets_.end(), 0);
   count_ = 0;
+  samples_ = 0;
   min_ = UINT64_MAX;
   max_ = 0;
   total_ = 0;
@@ -72,6 +74,11 @@ std::uint64_t Histogram::percentile(double quantile) const noexcept {
     }
   }
   return max_;
+}
+
+std::optional<std::uint64_t> Histogram::tail(double quantile) const noexcept {
+  const auto needed = static_cast<std::uint64_t>(std::llround(1 / (1 - quantile)));
+  return samples_ < needed ? std::nullopt : std::optional(percentile(quantile));
 }
 
 }  // namespace rdma_pingpong

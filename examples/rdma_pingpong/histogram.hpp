@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace rdma_pingpong {
@@ -12,7 +13,7 @@ class Histogram {
  public:
   Histogram();
 
-  // `count` operations that took `total` picoseconds together: counted as that many of their mean.
+  // `count` operations that took `total` picoseconds together: one sample, counted as that many of their mean.
   void record(std::uint64_t total, std::uint64_t count);
   void clear();
 
@@ -24,10 +25,13 @@ class Histogram {
   double mean() const noexcept;
   // The value that a share of `quantile` (0 to 1) of the operations did not exceed.
   std::uint64_t percentile(double quantile) const noexcept;
+  // The same where there are samples for it, one at least beyond the quantile: 100 for the 99th percentile.
+  std::optional<std::uint64_t> tail(double quantile) const noexcept;
 
  private:
   std::vector<std::uint64_t> buckets_;
   std::uint64_t count_ = 0;
+  std::uint64_t samples_ = 0;
   std::uint64_t min_ = UINT64_MAX;
   std::uint64_t max_ = 0;
   double total_ = 0;

@@ -18,6 +18,13 @@ double rounded(double nanoseconds) {
   return std::round(nanoseconds * 10) / 10;
 }
 
+nlohmann::ordered_json tail_of(const std::optional<double>& nanoseconds) {
+  return nanoseconds ? nlohmann::ordered_json(rounded(*nanoseconds)) : nlohmann::ordered_json();
+}
+std::string tail_text(const std::optional<double>& nanoseconds) {
+  return nanoseconds ? duration_text(*nanoseconds) : "n/a";
+}
+
 nlohmann::ordered_json object_of(const Measurement& measurement) {
   const Latency& latency = measurement.latency;
   nlohmann::ordered_json object;
@@ -30,7 +37,7 @@ nlohmann::ordered_json object_of(const Measurement& measurement) {
   object["group_size"] = measurement.group;
   object["clock_ns"] = rounded(measurement.clock);
   object["latency_ns"] = {{"min", rounded(latency.min)}, {"p50", rounded(latency.p50)},
-                          {"p99", rounded(latency.p99)}, {"p999", rounded(latency.p999)},
+                          {"p99", tail_of(latency.p99)}, {"p999", tail_of(latency.p999)},
                           {"max", rounded(latency.max)}, {"mean", rounded(latency.mean)}};
   object["bandwidth_bytes_per_s"] = std::llround(measurement.bytes_per_second());
   object["ops_per_s"] = std::llround(measurement.operations_per_second());
@@ -50,8 +57,8 @@ std::string table_head(const Settings& settings, const Measurement& first) {
 std::string table_row(const Measurement& measurement) {
   const Latency& latency = measurement.latency;
   return fmt::format(kColumns, size_text(measurement.workload.size), measurement.workload.iterations,
-                     duration_text(latency.min), duration_text(latency.p50), duration_text(latency.p99),
-                     duration_text(latency.p999), duration_text(latency.max), duration_text(latency.mean),
+                     duration_text(latency.min), duration_text(latency.p50), tail_text(latency.p99),
+                     tail_text(latency.p999), duration_text(latency.max), duration_text(latency.mean),
                      rate_text(measurement.operations_per_second()), bandwidth_text(measurement.bytes_per_second()),
                      measurement.group);
 }
@@ -66,6 +73,10 @@ std::string table_foot(const std::vector<Measurement>& measurements) {
         "A clock reading takes {}: shorter operations are timed in groups, and their columns are of "
         "group means.\n",
         duration_text(last.clock));
+  }
+  if (std::any_of(measurements.begin(), measurements.end(),
+                  [](const Measurement& measurement) { return !measurement.latency.p999; })) {
+    text += "n/a: p99 needs 100 timings, p99.9 needs 1000; give --iterations.\n";
   }
   if (last.verified) {
     text += "verified: contents and guard bytes\n";

@@ -20,6 +20,9 @@ std::uint64_t picoseconds(ferry::Duration duration) noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0)) * 1000;
 }
 
+std::optional<double> nanoseconds(const std::optional<std::uint64_t>& picoseconds) noexcept {
+  return picoseconds ? std::optional(static_cast<double>(*picoseconds) / 1000) : std::nullopt;
+}
 double nanoseconds(std::uint64_t picoseconds) noexcept {
   return static_cast<double>(picoseconds) / 1000;
 }
@@ -66,12 +69,9 @@ ferry::Task<Measurement> Requester::measure() {
   result.workload = workload_;
   result.group = group_;
   result.clock = nanoseconds(clock_cost_);
-  result.latency = {nanoseconds(histogram_.min()),
-                    nanoseconds(histogram_.percentile(0.5)),
-                    nanoseconds(histogram_.percentile(0.99)),
-                    nanoseconds(histogram_.percentile(0.999)),
-                    nanoseconds(histogram_.max()),
-                    histogram_.mean() / 1000};
+  result.latency = {nanoseconds(histogram_.min()),      nanoseconds(histogram_.percentile(0.5)),
+                    nanoseconds(histogram_.tail(0.99)), nanoseconds(histogram_.tail(0.999)),
+                    nanoseconds(histogram_.max()),      histogram_.mean() / 1000};
   // Of one lane alone, what lies between its operations is no part of them.
   result.seconds = std::chrono::duration<double>(workload_.depth == 1 ? busy_ : elapsed_).count();
   result.verified = workload_.verify;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -21,12 +22,12 @@
 
 namespace rdma_pingpong {
 
-// Latencies in nanoseconds.
+// Latencies in nanoseconds. Of the tails only those that there are timings for, see Histogram::tail.
 struct Latency {
   double min = 0;
   double p50 = 0;
-  double p99 = 0;
-  double p999 = 0;
+  std::optional<double> p99;
+  std::optional<double> p999;
   double max = 0;
   double mean = 0;
 };

@@ -1,6 +1,8 @@
 #include "sweep_chart.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,12 +15,16 @@ constexpr const char* kBlue = "#0072b2";
 constexpr const char* kOrange = "#d55e00";
 constexpr const char* kGreen = "#009e73";
 
-// A curve of one latency; nothing is 0 on a logarithmic axis.
+// A curve of one latency, where there is one; nothing is 0 on a logarithmic axis.
 Curve latency_curve(const std::vector<Measurement>& measurements, const char* name, const char* colour, bool dashed,
-                    double Latency::*member) {
+                    std::optional<double> (*latency)(const Latency&)) {
   Curve curve{name, colour, dashed, {}};
   for (const Measurement& measurement : measurements) {
-    const double nanoseconds = std::max(measurement.latency.*member, 0.1);
+    const std::optional<double> measured = latency(measurement.latency);
+    if (!measured) {
+      continue;
+    }
+    const double nanoseconds = std::max(*measured, 0.1);
     curve.points.push_back(
         {static_cast<double>(measurement.workload.size), nanoseconds,
          fmt::format("{}: {} {}", size_text(measurement.workload.size), name, duration_text(nanoseconds))});
@@ -49,10 +55,14 @@ Chart sweep_chart(const std::vector<Measurement>& measurements) {
     chart.x_marks.push_back(static_cast<double>(mark));
   }
   chart.x_label = [](double bytes) { return size_text(static_cast<std::uint64_t>(bytes)); };
-  chart.panels.push_back({"latency",
-                          duration_mark,
-                          {latency_curve(measurements, "p99", kOrange, true, &Latency::p99),
-                           latency_curve(measurements, "p50", kBlue, false, &Latency::p50)}});
+  Panel latency{"latency", duration_mark, {}};
+  Curve p99 = latency_curve(measurements, "p99", kOrange, true, [](const Latency& one) { return one.p99; });
+  if (!p99.points.empty()) {
+    latency.curves.push_back(std::move(p99));
+  }
+  latency.curves.push_back(
+      latency_curve(measurements, "p50", kBlue, false, [](const Latency& one) { return std::optional(one.p50); }));
+  chart.panels.push_back(std::move(latency));
   chart.panels.push_back({"bandwidth", bandwidth_mark, {bandwidth_curve(measurements)}});
   return chart;
 }

@@ -80,6 +80,19 @@ TEST(Histogram, AGroupCountsAsThatManyOperationsOfItsMean) {
   EXPECT_DOUBLE_EQ(histogram.mean(), 250);
 }
 
+TEST(Histogram, TellsATailOnlyWhereATimingLiesBeyondIt) {
+  Histogram histogram;
+  for (int count = 0; count < 99; ++count) {
+    histogram.record(100, 10);
+  }
+  EXPECT_FALSE(histogram.tail(0.99));
+  histogram.record(5'000, 10);
+  EXPECT_EQ(histogram.tail(0.99), histogram.percentile(0.99));
+  EXPECT_FALSE(histogram.tail(0.999)) << "1000 operations, but 100 timings";
+  histogram.clear();
+  EXPECT_FALSE(histogram.tail(0.99));
+}
+
 TEST(Histogram, EveryValueFindsABucketNearIt) {
   for (unsigned bit = 0; bit < 64; ++bit) {
     const std::uint64_t value = (std::uint64_t{1} << bit) + (std::uint64_t{1} << bit) / 3;

@@ -29,7 +29,15 @@ class Measuring(unittest.TestCase, program.Checks):
         self.assertEqual(list(latency), ["min", "p50", "p99", "p999", "max", "mean"])
         # Between two readings of the simulated clock anything can happen, at once too.
         self.assertGreater(latency["max" if measured["transport"] == "sim" else "min"], 0)
-        self.assertEqual(sorted(list(latency.values())[:5]), list(latency.values())[:5])
+        timings = -(-measured["iterations"] // measured["group_size"])  # at least
+        if timings >= 100:
+            self.assertIsNotNone(latency["p99"])
+        if measured["iterations"] < 100:
+            self.assertIsNone(latency["p99"])
+        if measured["iterations"] < 1000:
+            self.assertIsNone(latency["p999"])
+        rising = [value for value in list(latency.values())[:5] if value is not None]
+        self.assertEqual(sorted(rising), rising)
         self.assertTrue(latency["min"] <= latency["mean"] <= latency["max"])
         self.assertGreaterEqual(measured["group_size"], 1)
         moved = 8 if measured["op"] in ("fetch_add", "compare_swap") else measured["size_bytes"]
@@ -74,6 +82,17 @@ class Measuring(unittest.TestCase, program.Checks):
                                             "bandwidth", "group"])
         self.assertRegex(lines[2], r"^ +64 B +100 ")
         self.assertEqual(lines[-1], "verified: contents and guard bytes")
+        self.assertEqual(lines[-2], "n/a: p99 needs 100 timings, p99.9 needs 1000; give --iterations.")
+
+    def test_percentiles_are_told_where_there_are_timings_for_them(self):
+        few, many, most = (self.measure("--transport", "tcp", "--size", "64KiB", "--iterations", count)["latency_ns"]
+                           for count in ("99", "100", "1000"))
+        self.assertEqual([few["p99"], few["p999"], many["p999"]], [None, None, None])
+        self.assertGreaterEqual(many["p99"], many["p50"])
+        self.assertGreaterEqual(most["p999"], most["p99"])
+        table = self.succeed(NAME, "--transport", "tcp", "--size", "64KiB", "--iterations", "8").splitlines()
+        self.assertEqual(table[2].split().count("n/a"), 2)
+        self.assertIn("n/a (null)", " ".join(self.succeed(NAME, "--help").split()))
 
     def test_a_sweep_goes_from_8_bytes_to_256_mebibytes_and_is_drawn(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -85,13 +104,13 @@ class Measuring(unittest.TestCase, program.Checks):
             root = xml.etree.ElementTree.parse(picture).getroot()
         self.assertEqual(root.tag, SVG + "svg")
         curves = [curve.get("points").split() for curve in root.iter(SVG + "polyline")]
-        self.assertEqual([len(points) for points in curves], [26, 26, 26])
+        self.assertEqual([len(points) for points in curves], [26, 26])  # no p99 of two timings
         for points in curves:
             for point in points:
                 x, y = map(float, point.split(","))
                 self.assertTrue(0 <= x <= float(root.get("width")) and 0 <= y <= float(root.get("height")), point)
         texts = [text.text for text in root.iter(SVG + "text")]
-        for text in ("latency", "bandwidth", "p50", "p99", "8 B", "4 KiB", "128 MiB", "size of an operation"):
+        for text in ("latency", "bandwidth", "p50", "8 B", "4 KiB", "128 MiB", "size of an operation"):
             self.assertIn(text, texts)
 
 
@@ -128,6 +147,7 @@ class Refusing(unittest.TestCase, program.Checks):
     def test_output_that_cannot_be_written_is_a_failure(self):
         for output in ([], ["--json"]):
             self.fail_where_output_cannot_be_written(NAME, "--iterations", "100", *output)
+        self.fail_where_output_cannot_be_written(NAME, "--help")
 
     def test_what_cannot_be_done_ends_with_1_and_one_line(self):
         for words, arguments in [
