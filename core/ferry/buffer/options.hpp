@@ -34,6 +34,9 @@ struct AtomicOptions {
 struct RegisterOptions {
   Access rights = Access::all;  // the most that any reference to it may carry
   AtomicDomain atomics = AtomicDomain::cpu;
+  // Peers can notify from the registration on. Otherwise from the first call of notifications(): a write with `notify`
+  // that comes before is refused (unsupported).
+  bool notifications = false;
 };
 
 static_assert(std::is_trivially_copyable_v<WriteOptions> && std::is_trivially_copyable_v<AtomicOptions> &&

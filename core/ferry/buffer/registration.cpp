@@ -47,6 +47,9 @@ Result<std::shared_ptr<Registration>> Registration::create(NodeCore& node, std::
   if (auto attached = registration->attach(); !attached) {
     return attached.error();
   }
+  if (options.notifications) {
+    registration->notifications();
+  }
   return registration;
 }
 

@@ -38,12 +38,13 @@ class Registration final : private NotificationSink {
   Result<void> revoke(TimePoint deadline) noexcept;
   bool is_revoked() const noexcept;
 
-  // Opened at first use; from then on peers may write with notify.
+  // Opened at first use, or by the registration; from then on peers may write with notify.
   Channel<std::uint64_t>& notifications();
 
  private:
   Result<void> attach();
   bool on_notify(std::uint64_t tag) noexcept override;
+  bool is_awaited() noexcept override { return notifications_->is_awaited(); }
 
   NodeCore& node_;
   LocalRegion region_;

@@ -99,8 +99,8 @@ Result<void> RegionTable::notify(RegionHandle region, std::uint64_t tag) noexcep
   NotificationSink* sink = entry(region.slot)->notifications.load(std::memory_order_acquire);
   if (sink == nullptr) {
     return Failure(errc::unsupported,
-                   "the owner takes no notifications for this buffer; it must call notifications() "
-                   "before it passes the reference")
+                   "the owner takes no notifications for this buffer; it must ask for them when it registers it "
+                   "(RegisterOptions::notifications), or call notifications() before it passes the reference")
         .with_effect(Effect::unknown);
   }
   if (!sink->on_notify(tag)) {
@@ -110,6 +110,18 @@ Result<void> RegionTable::notify(RegionHandle region, std::uint64_t tag) noexcep
         .with_effect(Effect::unknown);
   }
   return {};
+}
+
+std::vector<std::uint64_t> RegionTable::awaited() const {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint32_t slot = 1; slot <= used_; ++slot) {
+    const Entry& one = *entry(RegionSlot(slot));
+    NotificationSink* const sink = one.notifications.load(std::memory_order_acquire);
+    if (sink != nullptr && !one.is_dead() && sink->is_awaited()) {
+      sizes.push_back(one.region.size);
+    }
+  }
+  return sizes;
 }
 
 bool RegionTable::revoke(RegionHandle region) noexcept {

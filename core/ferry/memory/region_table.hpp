@@ -30,6 +30,8 @@ class NotificationSink {
   // The bytes before the tag are visible. False: no room; the transport fails the operation with `overloaded`.
   // Any thread; must not block nor run user code.
   virtual bool on_notify(std::uint64_t tag) noexcept = 0;
+  // Somebody waits for the next tag.
+  virtual bool is_awaited() noexcept { return false; }
 
  protected:
   ~NotificationSink() = default;
@@ -112,6 +114,9 @@ class RegionTable {
   void set_notifications(RegionHandle region, NotificationSink* sink) noexcept;
   // Gives a tag to the region's sink. unsupported without one, overloaded when it is full, revoked.
   Result<void> notify(RegionHandle region, std::uint64_t tag) noexcept;
+
+  // Sizes of the regions whose next notification somebody waits for, by slot. Only while nothing else uses the table.
+  std::vector<std::uint64_t> awaited() const;
 
   // Makes every later pin() fail; returns once no pin is left. False if the region was revoked already.
   // The slot stays taken until release(), so that transports can silence their own access in between.

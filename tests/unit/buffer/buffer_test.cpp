@@ -407,6 +407,20 @@ TEST(Notifications, ComeInOrderAfterTheBytesAndEndWithTheBuffer) {
   EXPECT_EQ(memory[0], 9U);
 }
 
+Task<std::uint64_t> first_tag(RDMABuffer& buffer) {
+  auto next = buffer.notifications().next();
+  co_return co_await next;
+}
+
+TEST(Notifications, AreTakenFromTheRegistrationOnIfItAsksForThem) {
+  Node node;
+  std::array<std::uint64_t, 1> memory{};
+  RDMABuffer buffer = node.context().register_memory(std::span(memory), {.notifications = true});
+  std::array<std::uint64_t, 1> local{9};
+  EXPECT_EQ(outcome(node, buffer.ref().write_from(std::span(local), {.notify = 77})), "done");
+  EXPECT_EQ(node.run(first_tag(buffer)), 77U);
+}
+
 TEST(Notifications, AreRefusedUntilTheOwnerTakesThemAndWhenItTakesTooFew) {
   Node node;
   std::array<std::uint64_t, 1> memory{};
@@ -414,7 +428,8 @@ TEST(Notifications, AreRefusedUntilTheOwnerTakesThemAndWhenItTakesTooFew) {
   std::array<std::uint64_t, 1> local{9};
   EXPECT_EQ(outcome(node, buffer.ref().write_from(std::span(local), {.notify = 1})),
             "write_from of offset 0, length 8 of 8 bytes at process 1/00000007 (test): unsupported: the owner takes no "
-            "notifications for this buffer; it must call notifications() before it passes the reference (it may have "
+            "notifications for this buffer; it must ask for them when it registers it "
+            "(RegisterOptions::notifications), or call notifications() before it passes the reference (it may have "
             "taken effect)");
   static_cast<void>(buffer.notifications());
   for (std::size_t count = 0; count < limits::kNotifications; ++count) {
