@@ -66,7 +66,7 @@ TEST(LitmusState, LargeValuesSurviveTheirEncoding) {
   for (const Value value : {Value{127}, Value{128}, Value{1} << 35, ~Value{0}}) {
     State state;
     state.memory = {value, 1};
-    state.threads = {{1, {{false, 0, {value}}}}};
+    state.threads = {{1, {{false, 0, value}}}};
     std::string bytes;
     encode(program, state, bytes);
     State again;

@@ -63,6 +63,7 @@ class InstructionParser {
     if (instruction.opcode == Opcode::post) {
       instruction.operation = static_cast<OperationIndex>(program_.operations.size());
       instruction.queue = operation.queue;
+      operation.first_chunk = static_cast<ChunkIndex>(program_.chunks());
       program_.operations.push_back(std::move(operation));
     }
     program_.threads[thread_].instructions.push_back(instruction);

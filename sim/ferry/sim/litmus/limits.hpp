@@ -19,5 +19,6 @@ inline constexpr std::size_t kMaxNameLength = 100;       // bytes
 inline constexpr std::size_t kMaxFileSize = 16 << 20;    // bytes
 
 static_assert(kMaxLocations < 256 && kMaxQueues < 256 && kMaxThreads < 256 && kMaxInstructions < 256);
+static_assert(kMaxInstructions * kMaxChunks < 65536);
 
 }  // namespace ferry::sim::litmus

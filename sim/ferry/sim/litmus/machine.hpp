@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <ferry/sim/litmus/profile.hpp>
@@ -56,22 +57,26 @@ class Machine {
  private:
   bool may_execute(const State& state, ThreadIndex thread) const;
   bool may_advance(const State& state, QueueIndex queue, std::size_t position, std::size_t chunk) const;
-  bool may_emit_immediate(const QueueState& queue, std::size_t position) const;
-  bool may_retire(const QueueState& queue) const;
+  bool may_emit_immediate(const State& state, QueueIndex queue, std::size_t position) const;
+  bool may_retire(const State& state, QueueIndex queue) const;
   bool may_commit(const std::vector<WriteBack>& entries, std::size_t position) const;
 
-  bool has_passed_the_fence(const QueueState& queue, std::size_t position) const;
+  bool has_passed_the_fence(const State& state, QueueIndex queue, std::size_t position) const;
   bool is_atomic_unit_free(const State& state, NodeIndex owner) const;
   bool is_free_of(const std::vector<WriteBack>& entries, Extent extent, LocationIndex location) const;
 
   void execute(State& state, ThreadIndex thread) const;
   void post(State& state, ThreadIndex thread, OperationIndex operation) const;
   void drain(State& state, ThreadIndex thread) const;
+  void retire(State& state, QueueIndex queue) const;
   void advance(State& state, QueueIndex queue, std::size_t position, std::size_t chunk) const;
 
   const Program& program_;
   const Profile& profile_;
 };
+
+// The states of an operation's chunks, in their order.
+std::span<const ChunkState> chunks_of(const State& state, const Operation& operation);
 
 // What a thread sees at a location: the newest store in its buffer, else memory.
 Value view(const State& state, const ThreadState& thread, LocationIndex location);

@@ -11,14 +11,16 @@ constexpr bool is_held_back(Extent extent, LocationIndex by, LocationIndex step)
   return extent == Extent::all || (extent == Extent::same_location && by == step);
 }
 
-bool is_finished(const Operation& operation, const InFlight& flight) {
+bool is_finished(const State& state, const Operation& operation) {
   const std::uint8_t last = last_stage(operation.kind);
-  return std::all_of(flight.chunks.begin(), flight.chunks.end(), [&](const ChunkState& c) { return c.stage == last; });
+  const auto chunks = chunks_of(state, operation);
+  return std::all_of(chunks.begin(), chunks.end(), [&](const ChunkState& chunk) { return chunk.stage == last; });
 }
 
 // Remotely done: a put's write appended, an atomic's write in memory. Both are stage 2.
-bool has_written(const InFlight& flight) {
-  return std::all_of(flight.chunks.begin(), flight.chunks.end(), [](const ChunkState& c) { return c.stage >= 2; });
+bool has_written(const State& state, const Operation& operation) {
+  const auto chunks = chunks_of(state, operation);
+  return std::all_of(chunks.begin(), chunks.end(), [](const ChunkState& chunk) { return chunk.stage >= 2; });
 }
 
 }  // namespace
@@ -35,11 +37,15 @@ std::uint8_t last_stage(OperationKind kind) noexcept {
   return is_atomic(kind) ? 3 : 2;
 }
 
+std::span<const ChunkState> chunks_of(const State& state, const Operation& operation) {
+  return std::span(state.chunks).subspan(operation.first_chunk, operation.chunks.size());
+}
+
 Value view(const State& state, const ThreadState& thread, LocationIndex location) {
   const auto newest = std::find_if(thread.buffer.rbegin(), thread.buffer.rend(), [&](const BufferEntry& entry) {
     return !entry.is_operation && entry.index == location;
   });
-  return newest == thread.buffer.rend() ? state.memory[location] : newest->values.front();
+  return newest == thread.buffer.rend() ? state.memory[location] : newest->value;
 }
 
 bool Machine::is_finished(const State& state) const {
@@ -68,16 +74,17 @@ void Machine::find_enabled(const State& state, std::vector<Step>& steps) const {
   for (QueueIndex index = 0; index < state.queues.size(); ++index) {
     const QueueState& queue = state.queues[index];
     for (std::size_t position = 0; position < queue.list.size(); ++position) {
-      for (std::size_t chunk = 0; chunk < queue.list[position].chunks.size(); ++chunk) {
+      const std::size_t chunks = program_.operations[queue.list[position].operation].chunks.size();
+      for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
         if (may_advance(state, index, position, chunk)) {
           add(Step::Kind::advance, index, position, chunk);
         }
       }
-      if (may_emit_immediate(queue, position)) {
+      if (may_emit_immediate(state, index, position)) {
         add(Step::Kind::immediate, index, position);
       }
     }
-    if (may_retire(queue)) {
+    if (may_retire(state, index)) {
       add(Step::Kind::retire, index);
     }
     for (std::size_t position = 0; position < queue.to_local.size(); ++position) {
@@ -123,10 +130,9 @@ bool Machine::may_execute(const State& state, ThreadIndex thread) const {
 
 bool Machine::may_advance(const State& state, QueueIndex index, std::size_t position, std::size_t chunk) const {
   const QueueState& queue = state.queues[index];
-  const InFlight& flight = queue.list[position];
-  const Operation& operation = program_.operations[flight.operation];
-  const std::uint8_t stage = flight.chunks[chunk].stage;
-  if (stage == last_stage(operation.kind) || (operation.is_fenced && !has_passed_the_fence(queue, position))) {
+  const Operation& operation = program_.operations[queue.list[position].operation];
+  const std::uint8_t stage = chunks_of(state, operation)[chunk].stage;
+  if (stage == last_stage(operation.kind) || (operation.is_fenced && !has_passed_the_fence(state, index, position))) {
     return false;
   }
   const auto [local, remote] = operation.chunks[chunk];
@@ -143,14 +149,14 @@ bool Machine::may_advance(const State& state, QueueIndex index, std::size_t posi
     return false;
   }
   for (std::size_t before = 0; before < position; ++before) {
-    const InFlight& earlier = queue.list[before];
-    const Operation& its = program_.operations[earlier.operation];
+    const Operation& its = program_.operations[queue.list[before].operation];
     const bool is_put = its.kind == OperationKind::put;
     const Extent writes = is_put ? row.put_writes : is_atomic(its.kind) ? row.atomic_writes : Extent::none;
     const Extent reads = is_put ? row.put_reads : Extent::none;
     const Extent results = is_put ? Extent::none : row.results;
-    for (std::size_t other = 0; other < earlier.chunks.size(); ++other) {
-      const std::uint8_t reached = earlier.chunks[other].stage;
+    const auto chunks = chunks_of(state, its);
+    for (std::size_t other = 0; other < chunks.size(); ++other) {
+      const std::uint8_t reached = chunks[other].stage;
       if ((reached < 1 && is_held_back(reads, its.chunks[other].local, local)) ||
           (reached < 2 && is_held_back(writes, its.chunks[other].remote, remote)) ||
           (reached < last_stage(its.kind) && is_held_back(results, its.chunks[other].local, local))) {
@@ -162,12 +168,12 @@ bool Machine::may_advance(const State& state, QueueIndex index, std::size_t posi
 }
 
 // A fence waits for earlier gets and atomics, whatever the profile.
-bool Machine::has_passed_the_fence(const QueueState& queue, std::size_t position) const {
-  return std::all_of(queue.list.begin(), queue.list.begin() + static_cast<std::ptrdiff_t>(position),
-                     [&](const InFlight& earlier) {
-                       const Operation& its = program_.operations[earlier.operation];
-                       return its.kind == OperationKind::put || litmus::is_finished(its, earlier);
-                     });
+bool Machine::has_passed_the_fence(const State& state, QueueIndex index, std::size_t position) const {
+  const std::vector<InFlight>& list = state.queues[index].list;
+  return std::all_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(position), [&](const InFlight& earlier) {
+    const Operation& its = program_.operations[earlier.operation];
+    return its.kind == OperationKind::put || litmus::is_finished(state, its);
+  });
 }
 
 // The atomic unit belongs to the owner's node: all queues toward it share it. A glob atomic never holds it between
@@ -178,7 +184,8 @@ bool Machine::is_atomic_unit_free(const State& state, NodeIndex owner) const {
       continue;
     }
     for (const InFlight& flight : state.queues[index].list) {
-      if (is_atomic(program_.operations[flight.operation].kind) && flight.chunks.front().stage == 1) {
+      const Operation& operation = program_.operations[flight.operation];
+      if (is_atomic(operation.kind) && chunks_of(state, operation).front().stage == 1) {
         return false;
       }
     }
@@ -192,24 +199,26 @@ bool Machine::is_free_of(const std::vector<WriteBack>& entries, Extent extent, L
   });
 }
 
-bool Machine::may_emit_immediate(const QueueState& queue, std::size_t position) const {
-  const InFlight& flight = queue.list[position];
-  if (!program_.operations[flight.operation].has_immediate || flight.is_immediate_emitted || !has_written(flight)) {
+bool Machine::may_emit_immediate(const State& state, QueueIndex index, std::size_t position) const {
+  const std::vector<InFlight>& list = state.queues[index].list;
+  const InFlight& flight = list[position];
+  const Operation& operation = program_.operations[flight.operation];
+  if (!operation.has_immediate || flight.is_immediate_emitted || !has_written(state, operation)) {
     return false;
   }
-  return std::all_of(queue.list.begin(), queue.list.begin() + static_cast<std::ptrdiff_t>(position),
-                     [&](const InFlight& earlier) {
-                       return program_.operations[earlier.operation].kind == OperationKind::get || has_written(earlier);
-                     });
+  return std::all_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(position), [&](const InFlight& earlier) {
+    const Operation& its = program_.operations[earlier.operation];
+    return its.kind == OperationKind::get || has_written(state, its);
+  });
 }
 
-bool Machine::may_retire(const QueueState& queue) const {
-  if (queue.list.empty()) {
+bool Machine::may_retire(const State& state, QueueIndex index) const {
+  const std::vector<InFlight>& list = state.queues[index].list;
+  if (list.empty()) {
     return false;
   }
-  const InFlight& first = queue.list.front();
-  const Operation& operation = program_.operations[first.operation];
-  return litmus::is_finished(operation, first) && (!operation.has_immediate || first.is_immediate_emitted);
+  const Operation& operation = program_.operations[list.front().operation];
+  return litmus::is_finished(state, operation) && (!operation.has_immediate || list.front().is_immediate_emitted);
 }
 
 bool Machine::may_commit(const std::vector<WriteBack>& entries, std::size_t position) const {

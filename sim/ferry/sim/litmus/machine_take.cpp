@@ -33,6 +33,7 @@ State Machine::initial() const {
     state.memory.push_back(location.initial);
   }
   state.registers.resize(program_.registers.size());
+  state.chunks.resize(program_.chunks());
   state.threads.resize(program_.threads.size());
   state.queues.resize(program_.queues.size());
   return state;
@@ -54,8 +55,7 @@ void Machine::take(State& state, const Step& step) const {
       state.queues[step.actor].to_remote.push_back(kCompletion);
       return;
     case Step::Kind::retire:
-      state.queues[step.actor].list.erase(state.queues[step.actor].list.begin());
-      state.queues[step.actor].to_local.push_back(kCompletion);
+      retire(state, step.actor);
       return;
     case Step::Kind::commit_local: {
       QueueState& queue = state.queues[step.actor];
@@ -77,7 +77,7 @@ void Machine::execute(State& state, ThreadIndex index) const {
     case Opcode::store: {
       const Source& source = instruction.source;
       const Value stored = source.from_register ? state.registers[*source.from_register] : source.value;
-      thread.buffer.push_back({false, instruction.location, {stored}});
+      thread.buffer.push_back({false, instruction.location, stored});
       break;
     }
     case Opcode::load:
@@ -111,40 +111,43 @@ void Machine::execute(State& state, ThreadIndex index) const {
 }
 
 // The operation enters the store buffer; inline data is taken now, as the thread sees it.
-void Machine::post(State& state, ThreadIndex index, OperationIndex operation) const {
+void Machine::post(State& state, ThreadIndex index, OperationIndex number) const {
   ThreadState& thread = state.threads[index];
-  BufferEntry entry{true, operation};
-  if (program_.operations[operation].is_inline) {
-    for (const Chunk& chunk : program_.operations[operation].chunks) {
-      entry.values.push_back(view(state, thread, chunk.local));
+  const Operation& operation = program_.operations[number];
+  if (operation.is_inline) {
+    for (std::size_t chunk = 0; chunk < operation.chunks.size(); ++chunk) {
+      state.chunks[operation.first_chunk + chunk] = {1, view(state, thread, operation.chunks[chunk].local)};
     }
   }
-  thread.buffer.push_back(std::move(entry));
+  thread.buffer.push_back({true, number, 0});
 }
 
 void Machine::drain(State& state, ThreadIndex index) const {
   std::vector<BufferEntry>& buffer = state.threads[index].buffer;
-  const BufferEntry entry = std::move(buffer.front());
+  const BufferEntry entry = buffer.front();
   buffer.erase(buffer.begin());
-  if (!entry.is_operation) {
-    state.memory[entry.index] = entry.values.front();
-    return;
+  if (entry.is_operation) {
+    state.queues[program_.operations[entry.index].queue].list.push_back({entry.index, false});
+  } else {
+    state.memory[entry.index] = entry.value;
   }
-  const Operation& operation = program_.operations[entry.index];
-  InFlight flight{entry.index};
-  flight.chunks.resize(operation.chunks.size());
-  for (std::size_t chunk = 0; chunk < entry.values.size(); ++chunk) {
-    flight.chunks[chunk] = {1, entry.values[chunk]};
+}
+
+void Machine::retire(State& state, QueueIndex index) const {
+  QueueState& queue = state.queues[index];
+  const Operation& operation = program_.operations[queue.list.front().operation];
+  for (std::size_t chunk = 0; chunk < operation.chunks.size(); ++chunk) {
+    state.chunks[operation.first_chunk + chunk] = {};
   }
-  state.queues[operation.queue].list.push_back(std::move(flight));
+  queue.list.erase(queue.list.begin());
+  queue.to_local.push_back(kCompletion);
 }
 
 void Machine::advance(State& state, QueueIndex index, std::size_t position, std::size_t chunk) const {
   QueueState& queue = state.queues[index];
-  InFlight& flight = queue.list[position];
-  const Operation& operation = program_.operations[flight.operation];
+  const Operation& operation = program_.operations[queue.list[position].operation];
   const auto [local, remote] = operation.chunks[chunk];
-  auto& [stage, value] = flight.chunks[chunk];
+  auto& [stage, value] = state.chunks[operation.first_chunk + chunk];
   switch (sub_action(operation.kind, stage)) {
     case SubAction::put_read:
       value = state.memory[local];

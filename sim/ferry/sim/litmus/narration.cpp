@@ -154,7 +154,7 @@ class Narrator {
               "posted",
               fmt::format("{} leaves the store buffer for its queue", text_of(entry.index))};
     }
-    const std::string written = assignment(entry.index, entry.values.front());
+    const std::string written = assignment(entry.index, entry.value);
     return {Event::Kind::write,
             lanes_.memory[program_.threads[index].node],
             {},
@@ -165,12 +165,12 @@ class Narrator {
 
   Event advance(const Step& step) {
     const Queue& queue = program_.queues[step.actor];
-    const InFlight& flight = state_.queues[step.actor].list[step.position];
-    const Operation& operation = program_.operations[flight.operation];
-    const auto [stage, value] = flight.chunks[step.chunk];
+    const OperationIndex number = state_.queues[step.actor].list[step.position].operation;
+    const Operation& operation = program_.operations[number];
+    const auto [stage, value] = chunks_of(state_, operation)[step.chunk];
     const auto [local, remote] = operation.chunks[step.chunk];
     const LaneIndex lane = lanes_.queue[step.actor];
-    const std::string text = text_of(flight.operation);
+    const std::string text = text_of(number);
     const SubAction action = sub_action(operation.kind, stage);
     switch (action) {
       case SubAction::put_read:

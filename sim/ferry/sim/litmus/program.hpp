@@ -27,6 +27,7 @@ using QueueIndex = std::uint8_t;
 using ThreadIndex = std::uint8_t;
 using RegisterIndex = std::uint8_t;   // registers of all threads together
 using OperationIndex = std::uint8_t;  // remote operations of all threads together
+using ChunkIndex = std::uint16_t;     // chunks of all operations together
 
 struct Location {
   std::string name;  // "x" of "x@B"
@@ -64,9 +65,10 @@ struct Operation {
   bool has_immediate = false;  // put alone
   bool is_inline = false;      // put alone
   QueueIndex queue = 0;
-  std::vector<Chunk> chunks;  // one or more; exactly one for an atomic
-  Value expected = 0;         // compare_swap: written only if the old value is this
-  Value operand = 0;          // fetch_add: what is added; compare_swap: what is written
+  std::vector<Chunk> chunks;   // one or more; exactly one for an atomic
+  ChunkIndex first_chunk = 0;  // the others follow it
+  Value expected = 0;          // compare_swap: written only if the old value is this
+  Value operand = 0;           // fetch_add: what is added; compare_swap: what is written
 };
 
 enum class Opcode : std::uint8_t {
@@ -134,6 +136,10 @@ struct Program {
   std::vector<Operation> operations;
   std::optional<Condition> question;
   std::array<std::optional<Verdict>, kProfiles> expected;  // by ProfileName; none where `expect` does not name it
+
+  std::size_t chunks() const {  // of all operations
+    return operations.empty() ? 0 : operations.back().first_chunk + operations.back().chunks.size();
+  }
 
   std::optional<Verdict> expected_of(ProfileName profile) const { return expected[static_cast<std::size_t>(profile)]; }
 };

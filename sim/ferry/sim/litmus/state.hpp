@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
-
 #include <ferry/sim/litmus/program.hpp>
 
 namespace ferry::sim::litmus {
@@ -16,8 +14,8 @@ namespace ferry::sim::litmus {
 // A store, or a posted operation, that waits in a store buffer.
 struct BufferEntry {
   bool is_operation = false;
-  std::uint8_t index = 0;                                // LocationIndex of a store, OperationIndex
-  boost::container::small_vector<Value, 1> values = {};  // of a store: one; of an inline put: one a chunk; else none
+  std::uint8_t index = 0;  // LocationIndex of a store, OperationIndex
+  Value value = 0;         // of a store
 
   friend bool operator==(const BufferEntry&, const BufferEntry&) = default;
 };
@@ -29,6 +27,7 @@ struct ThreadState {
   friend bool operator==(const ThreadState&, const ThreadState&) = default;
 };
 
+// Where a chunk stands while its operation is in flight; inline data is here from the post on.
 struct ChunkState {
   std::uint8_t stage = 0;  // the last is 2 for puts and gets, 3 for atomics: then the chunk is finished
   Value value = 0;         // what was read; 0 at stage 0
@@ -40,7 +39,6 @@ struct ChunkState {
 struct InFlight {
   OperationIndex operation = 0;
   bool is_immediate_emitted = false;
-  boost::container::small_vector<ChunkState, 2> chunks = {};
 
   friend bool operator==(const InFlight&, const InFlight&) = default;
 };
@@ -65,8 +63,9 @@ struct QueueState {
 };
 
 struct State {
-  std::vector<Value> memory;     // by LocationIndex
-  std::vector<Value> registers;  // by RegisterIndex; 0 until written
+  std::vector<Value> memory;       // by LocationIndex
+  std::vector<Value> registers;    // by RegisterIndex; 0 until written
+  std::vector<ChunkState> chunks;  // by ChunkIndex; as new before the post and after the operation has retired
   std::vector<ThreadState> threads;
   std::vector<QueueState> queues;
 

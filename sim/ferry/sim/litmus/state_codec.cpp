@@ -68,10 +68,28 @@ void decode_entries(Decoder& in, std::vector<WriteBack>& entries) {
   }
 }
 
+// Only operations under way have chunks to tell of; of a buffered one, inline data alone.
+void encode_chunks(Encoder& out, const State& state, const Operation& operation) {
+  for (std::size_t chunk = 0; chunk < operation.chunks.size(); ++chunk) {
+    const auto [stage, value] = state.chunks[operation.first_chunk + chunk];
+    out.byte(stage);
+    if (stage > 0) {
+      out.value(value);
+    }
+  }
+}
+
+void decode_chunks(Decoder& in, State& state, const Operation& operation) {
+  for (std::size_t chunk = 0; chunk < operation.chunks.size(); ++chunk) {
+    ChunkState& its = state.chunks[operation.first_chunk + chunk];
+    its.stage = in.byte();
+    its.value = its.stage > 0 ? in.value() : 0;
+  }
+}
+
 }  // namespace
 
 void encode(const Program& program, const State& state, std::string& bytes) {
-  static_cast<void>(program);  // decode() knows all sizes that are the program's
   bytes.clear();
   Encoder out(bytes);
   for (const Value value : state.memory) {
@@ -86,8 +104,10 @@ void encode(const Program& program, const State& state, std::string& bytes) {
     for (const BufferEntry& entry : thread.buffer) {
       out.byte(entry.is_operation ? 1 : 0);
       out.byte(entry.index);
-      for (const Value value : entry.values) {
-        out.value(value);
+      if (!entry.is_operation) {
+        out.value(entry.value);
+      } else if (program.operations[entry.index].is_inline) {
+        encode_chunks(out, state, program.operations[entry.index]);
       }
     }
   }
@@ -96,12 +116,7 @@ void encode(const Program& program, const State& state, std::string& bytes) {
     for (const InFlight& flight : queue.list) {
       out.byte(flight.operation);
       out.byte(flight.is_immediate_emitted ? 1 : 0);
-      for (const ChunkState& chunk : flight.chunks) {
-        out.byte(chunk.stage);
-        if (chunk.stage > 0) {
-          out.value(chunk.value);
-        }
-      }
+      encode_chunks(out, state, program.operations[flight.operation]);
     }
     encode_entries(out, queue.to_local);
     encode_entries(out, queue.to_remote);
@@ -120,6 +135,7 @@ void decode(const Program& program, std::string_view bytes, State& state) {
   for (Value& value : state.registers) {
     value = in.value();
   }
+  state.chunks.assign(program.chunks(), {});
   state.threads.resize(program.threads.size());
   for (ThreadState& thread : state.threads) {
     thread.next = in.byte();
@@ -127,10 +143,9 @@ void decode(const Program& program, std::string_view bytes, State& state) {
     for (BufferEntry& entry : thread.buffer) {
       entry.is_operation = in.byte() != 0;
       entry.index = in.byte();
-      const Operation* const posted = entry.is_operation ? &program.operations[entry.index] : nullptr;
-      entry.values.resize(posted == nullptr ? 1 : posted->is_inline ? posted->chunks.size() : 0);
-      for (Value& value : entry.values) {
-        value = in.value();
+      entry.value = entry.is_operation ? 0 : in.value();
+      if (entry.is_operation && program.operations[entry.index].is_inline) {
+        decode_chunks(in, state, program.operations[entry.index]);
       }
     }
   }
@@ -140,11 +155,7 @@ void decode(const Program& program, std::string_view bytes, State& state) {
     for (InFlight& flight : queue.list) {
       flight.operation = in.byte();
       flight.is_immediate_emitted = in.byte() != 0;
-      flight.chunks.resize(program.operations[flight.operation].chunks.size());
-      for (ChunkState& chunk : flight.chunks) {
-        chunk.stage = in.byte();
-        chunk.value = chunk.stage > 0 ? in.value() : 0;
-      }
+      decode_chunks(in, state, program.operations[flight.operation]);
     }
     decode_entries(in, queue.to_local);
     decode_entries(in, queue.to_remote);
