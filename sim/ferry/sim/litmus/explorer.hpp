@@ -19,7 +19,7 @@ struct Exploration {
   std::vector<Outcome> outcomes;  // distinct, ascending
 };
 
-inline constexpr std::size_t kDefaultMaxStates = 50'000'000;  // some 5 GB
+inline constexpr std::size_t kDefaultMaxStates = 20'000'000;  // some 2 GB
 
 struct ExploreOptions {
   std::size_t max_states = kDefaultMaxStates;          // 1 to kMaxStates (state_table.hpp)
