@@ -76,6 +76,9 @@ Task<void> ended_process(Cluster& cluster) {
   EXPECT_TRUE(says(write, kWrite, "(peer_lost: " + kGone + unknown + ")"));
   EXPECT_TRUE(says(add, kAdd, "(peer_lost: " + kGone + unknown + ")"));
   EXPECT_TRUE(says(again, "call of " + kHeld + "taken", "peer_lost: " + kGone + kMaybe));
+  for (const Failure& failure : {call, read, write, add, again}) {
+    EXPECT_THAT(failure.peer(), testing::HasSubstr("(node 1)"));
+  }
   if (send) {  // there was room and a channel, if it ended well
     EXPECT_TRUE(says(send, "send of " + kHeld + "take", "peer_lost: " + kGone));
   }

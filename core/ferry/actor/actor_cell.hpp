@@ -71,6 +71,10 @@ class ActorCell {
   using StopDone = std::function<void()>;
   void stop(std::shared_ptr<ActorCell> self, const Failure& why, StopDone done);
 
+  // For reports, a phrase each: endpoints that have not ended, and what waits behind them. Only while nothing of the
+  // actor runs.
+  void describe_waits(std::vector<std::string>& phrases) const;
+
   // True if the running step belongs to the endpoint that keeps other endpoints of this actor from starting.
   bool is_waited_for_by_current(std::uint16_t endpoint) const noexcept;
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <ferry/actor/activation.hpp>
 #include <ferry/actor/actor_cell.hpp>
 #include <ferry/actor/actor_runtime.hpp>
@@ -80,6 +82,15 @@ void ActorCell::withdraw(const Inbound* channel, CallId call) {
       activation->stop.request_stop();
       return;
     }
+  }
+}
+
+void ActorCell::describe_waits(std::vector<std::string>& phrases) const {
+  for (const auto& activation : running_) {
+    phrases.push_back(fmt::format("the end of {}::{} of actor \"{}\"", class_.name, activation->endpoint.name, name()));
+  }
+  if (!waiting_.empty() && !running_.empty()) {
+    phrases.back() += fmt::format(", with {} request{} behind it", waiting_.size(), waiting_.size() == 1 ? "" : "s");
   }
 }
 

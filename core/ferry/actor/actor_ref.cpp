@@ -57,10 +57,8 @@ Result<ActorAddress> decode_actor(wire::Decoder& decoder) {
 
 Result<void> try_send(const CallTarget& target, wire::Bytes message) {
   const auto refused = [&target](const Failure& why) {
-    const Failure named = why.during(fmt::format("try_send of {}::{}", target.class_name, target.endpoint_name));
-    return target.peer == nullptr
-               ? named
-               : named.with_peer(fmt::format("actor {} of {}", target.actor.value(), target.peer->describe()));
+    const Failure named = why.during("try_send of " + target.what());
+    return target.peer == nullptr ? named : named.with_peer(target.where());
   };
   if (target.peer == nullptr) {
     return refused(empty_reference("actor reference"));

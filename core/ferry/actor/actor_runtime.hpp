@@ -69,6 +69,10 @@ class ActorRuntime final : private MessageSink, private PeerEvents {
   void reply_failure(const ReplyTo& to, const Failure& failure) noexcept;
   std::uint64_t next_activation() noexcept { return next_activation_.fetch_add(1, std::memory_order_relaxed); }
 
+  // For reports, a phrase each: what calls, mailboxes and endpoints of this node wait for. Only while nothing of it
+  // runs.
+  std::vector<std::string> describe_waits() const;
+
   // Ends when every actor but the control actor has been destroyed, the latest first.
   Task<void> stop_all();
 

@@ -179,6 +179,40 @@ void ActorRuntime::on_peer_failed(Peer& peer, const Failure& why, PeerState stat
   }
 }
 
+std::vector<std::string> ActorRuntime::describe_waits() const {
+  std::vector<std::string> phrases;
+  calls_.for_each([&phrases](const PendingCall& call) {
+    const detail::CallTarget& target = *call.call_target;
+    phrases.push_back(target.actor == kNodeActor
+                          ? fmt::format("{} at {}", target.endpoint_name, target.peer->describe())
+                          : fmt::format("a call of {} at {}", target.what(), target.where()));
+  });
+  std::vector<std::pair<WindowKey, std::shared_ptr<Window>>> windows;
+  for (const auto& [key, window] : windows_) {  // lint: allow(unordered) sorted below
+    windows.emplace_back(key, window);
+  }
+  std::sort(windows.begin(), windows.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first.peer->id(), a.first.actor) < std::pair(b.first.peer->id(), b.first.actor);
+  });
+  for (const auto& [key, window] : windows) {
+    if (const std::size_t count = window->waiting(); count > 0) {
+      phrases.push_back(fmt::format("room in the mailbox of actor {} of {}, for {} message{}", key.actor.value(),
+                                    key.peer->describe(), count, count == 1 ? "" : "s"));
+    }
+  }
+  std::vector<std::shared_ptr<ActorCell>> cells;
+  for (const auto& [id, cell] : cells_) {  // lint: allow(unordered) sorted below
+    if (id != kNodeActor) {
+      cells.push_back(cell);
+    }
+  }
+  std::sort(cells.begin(), cells.end(), [](const auto& a, const auto& b) { return a->id() < b->id(); });
+  for (const auto& cell : cells) {
+    cell->describe_waits(phrases);
+  }
+  return phrases;
+}
+
 void ActorRuntime::reply(const ReplyTo& to, wire::Bytes&& message) noexcept {
   if (!to.call) {
     return;

@@ -8,6 +8,14 @@
 
 namespace ferry::detail {
 
+std::string CallTarget::what() const {
+  return fmt::format("{}::{}", class_name, endpoint_name);
+}
+
+std::string CallTarget::where() const {
+  return fmt::format("actor {} of {}", actor.value(), peer->describe());
+}
+
 bool MessageAwaiter::refuse(Failure why) noexcept {
   failure_ = std::move(why);
   return false;
@@ -38,6 +46,7 @@ bool MessageAwaiter::start(std::coroutine_handle<> handle, MessageKind kind) {
   bind(handle, limits_);
   RequestHeader header{kind, target_.endpoint, target_.fingerprint, {}, target_.actor, 0};
   call_peer = target_.peer;
+  call_target = &target_;
   if (kind == MessageKind::call) {
     id_ = runtime_->calls().add(*this);
     header.call = id_;
@@ -153,8 +162,7 @@ void MessageAwaiter::give_up(errc reason) noexcept {
     stage_.store(Stage::unsent, std::memory_order_release);
   }
   const bool unsent = take_back() || call_off(id);
-  failure_ = Failure(reason, reason == errc::timed_out ? "no reply came within the limit" : "a stop was requested")
-                 .with_effect(unsent ? Effect::none : Effect::unknown);
+  failure_ = given_up(reason, "no reply came within the limit").with_effect(unsent ? Effect::none : Effect::unknown);
   wake();
 }
 
@@ -196,11 +204,9 @@ NodeCore* MessageAwaiter::node() const noexcept {
 }
 
 Failure MessageAwaiter::explained() const {
-  const Failure named = failure_.during(fmt::format("{} of {}::{}", kind_ == MessageKind::call ? "call" : "send",
-                                                    target_.class_name, target_.endpoint_name));
-  return target_.peer == nullptr
-             ? named
-             : named.with_peer(fmt::format("actor {} of {}", target_.actor.value(), target_.peer->describe()));
+  const Failure named =
+      failure_.during(fmt::format("{} of {}", kind_ == MessageKind::call ? "call" : "send", target_.what()));
+  return target_.peer == nullptr ? named : named.with_peer(target_.where());
 }
 
 }  // namespace ferry::detail

@@ -31,7 +31,7 @@ class Peer;
 
 namespace detail {
 
-// What is called, for error texts: "Store::get of actor 7".
+// What is called, for error texts.
 struct CallTarget {
   Peer* peer = nullptr;
   ActorId actor{};
@@ -39,6 +39,9 @@ struct CallTarget {
   std::uint32_t fingerprint = 0;
   std::string_view class_name;
   std::string_view endpoint_name;
+
+  std::string what() const;   // "Store::get"
+  std::string where() const;  // "actor 7 of process 1f3/00c0ffee (worker/2)"; of one with a peer
 };
 
 // Whether a message goes to the very actor that sends it.

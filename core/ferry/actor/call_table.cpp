@@ -106,4 +106,18 @@ void CallTable::fail_all(const Peer& peer, const Failure& why, std::uint64_t cha
   }
 }
 
+void CallTable::for_each(const std::function<void(const PendingCall&)>& visit) const {
+  std::vector<const PendingCall*> waiting;
+  for (const Shard& home : std::span(shards_.get(), kShards)) {
+    for (const PendingCall& call : home.calls) {  // lint: allow(unordered) sorted below
+      waiting.push_back(&call);
+    }
+  }
+  std::sort(waiting.begin(), waiting.end(),
+            [](const PendingCall* a, const PendingCall* b) { return a->number_ < b->number_; });
+  for (const PendingCall* call : waiting) {
+    visit(*call);
+  }
+}
+
 }  // namespace ferry

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -21,12 +22,17 @@ namespace ferry {
 
 class Peer;
 
+namespace detail {
+struct CallTarget;
+}
+
 // Its functions are not virtual: a call that is dropped leaves the table in its destructor, where it would have changed
 // the pointer to its virtual functions already, under the eyes of a thread that brings its reply.
 class PendingCall : public boost::intrusive::unordered_set_base_hook<> {
  public:
-  Peer* call_peer = nullptr;                      // who must answer
-  std::atomic<std::uint64_t> call_sent_under{0};  // the channel that its message left by (ChannelNumber); 0: not sent
+  Peer* call_peer = nullptr;                        // who must answer
+  const detail::CallTarget* call_target = nullptr;  // what is called, for reports
+  std::atomic<std::uint64_t> call_sent_under{0};    // the channel that its message left by (ChannelNumber); 0: not sent
 
   // The reply as it arrived, or why there will be none. Called at most once, under the shard's lock.
   void on_reply(wire::Bytes&& message) noexcept { on_reply_(*this, std::move(message)); }
@@ -61,6 +67,8 @@ class CallTable {
   void fail(CallId id, const Failure& why) noexcept;
   // Fails every call to the peer that was sent by this channel or an earlier one.
   void fail_all(const Peer& peer, const Failure& why, std::uint64_t channel) noexcept;
+  // For reports: every call that waits, in the order of their numbers. Only while nothing else uses the table.
+  void for_each(const std::function<void(const PendingCall&)>& visit) const;
 
  private:
   static constexpr std::size_t kShards = 16;

@@ -57,6 +57,11 @@ void Window::give_back(std::size_t messages, std::size_t bytes) noexcept {
   serve(std::move(lock));
 }
 
+std::size_t Window::waiting() noexcept {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
 void Window::reset() noexcept {
   std::unique_lock lock(mutex_);
   messages_ = 0;

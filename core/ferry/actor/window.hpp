@@ -47,6 +47,8 @@ class Window {
   bool leave(WindowWaiter& waiter) noexcept;
   // The actor has taken messages; wakes whoever fits now.
   void give_back(std::size_t messages, std::size_t bytes) noexcept;
+  // Messages that wait for room.
+  std::size_t waiting() noexcept;
   // The channel was lost: nothing is under way any more. Waiters get room.
   void reset() noexcept;
 

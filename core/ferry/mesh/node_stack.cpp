@@ -1,5 +1,7 @@
 #include <ferry/mesh/node_stack.hpp>
 
+#include <fmt/format.h>
+
 #include <ferry/actor/actor_ref.hpp>
 #include <ferry/mesh/node_actor.hpp>
 
@@ -41,6 +43,17 @@ Task<void> NodeStack::serve_parent() {
   }
   auto end = end_.next();
   co_await end;
+}
+
+std::string NodeStack::describe_waits() {
+  std::vector<std::string> phrases = processes_.describe_waits();
+  for (std::string& phrase : actors_.describe_waits()) {
+    phrases.push_back(std::move(phrase));
+  }
+  for (const std::uint64_t size : core_.regions().awaited()) {
+    phrases.push_back(fmt::format("a notification of a buffer of {} bytes", size));
+  }
+  return fmt::format("{}", fmt::join(phrases, "; "));
 }
 
 Task<void> NodeStack::wind_down() {

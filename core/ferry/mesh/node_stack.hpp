@@ -47,6 +47,11 @@ class NodeStack {
   bool is_child() const noexcept { return static_cast<bool>(parent_.id); }
   void request_end() noexcept { static_cast<void>(end_.try_push(true)); }
 
+  // "a call of Store::get at actor 7 of process 1f3/00c0ffee (worker/2); …": what the node waits for, as far as core
+  // knows: calls, mailboxes, endpoints, notifications, children; empty for nothing. For reports, only while nothing of
+  // it runs.
+  std::string describe_waits();
+
   // Stops children, then actors, each in order; to be awaited before shut_down() where there is time.
   Task<void> wind_down();
 

@@ -114,6 +114,16 @@ Task<Peer*> ProcessTree::spawn_one(std::shared_ptr<Child> child, SpawnOptions op
   co_return &child->peer;
 }
 
+std::vector<std::string> ProcessTree::describe_waits() const {
+  std::vector<std::string> phrases;
+  for (const auto& child : children_) {
+    if (!child->has_said_hello) {
+      phrases.push_back(fmt::format("the hello of the child {}", child->name));
+    }
+  }
+  return phrases;
+}
+
 void ProcessTree::on_hello(const Contact& contact) {
   if (const auto child = find(contact.id)) {
     child->peer.learn(contact.addresses);

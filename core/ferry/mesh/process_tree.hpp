@@ -43,6 +43,9 @@ class ProcessTree {
   Task<void> stop(std::vector<Peer*> peers);
   Task<void> stop_all();
 
+  // For reports, a phrase each: children that have not said hello. Only while nothing of the node runs.
+  std::vector<std::string> describe_waits() const;
+
   // Kills what is left; blocks until it is gone.
   void clear() noexcept;
 

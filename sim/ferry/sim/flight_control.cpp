@@ -6,6 +6,7 @@
 #include <ferry/sim/flight.hpp>
 #include <ferry/sim/sim_connection.hpp>
 #include <ferry/sim/sim_fabric.hpp>
+#include <ferry/transport/peer.hpp>
 
 namespace ferry::sim {
 
@@ -36,8 +37,9 @@ Flight::~Flight() {
 }
 
 std::string Flight::describe() const {
-  return fmt::format("{} of {} bytes, {} packets under way{}{}", to_string(kind_), moves_bytes() ? region_.length : 0,
-                     pieces_.size(), gate_open_ ? "" : ", behind an earlier member of its sequence",
+  return fmt::format("{} of {} bytes{}, {} packets under way{}{}", to_string(kind_), moves_bytes() ? region_.length : 0,
+                     connection_ == nullptr ? "" : " at " + connection_->peer().describe(), pieces_.size(),
+                     gate_open_ ? "" : ", behind an earlier member of its sequence",
                      lost_ ? ", the owner is dead" : "");
 }
 

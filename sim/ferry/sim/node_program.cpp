@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <ferry/base/limits.hpp>
 #include <ferry/sim/world.hpp>
 
@@ -28,7 +30,9 @@ NodeProgram::~NodeProgram() {
 }
 
 std::string NodeProgram::waits_for() const {
-  return stack_.is_child() ? "serves its parent" : "its main task has not ended";
+  const std::string waits = context_.stack().describe_waits();
+  const char* const role = stack_.is_child() ? "serves its parent" : "its main task has not ended";
+  return waits.empty() ? role : fmt::format("{}; waits for {}", role, waits);
 }
 
 Task<int> NodeProgram::run() {

@@ -103,12 +103,15 @@ void SimConnection::reach_peer() {
                                       to_string(owner->node().self()), at->value(), to_string(peer_.id()))),
                   PeerState::other_incarnation);
   }
+  if (Peer* const peer = transport_.node().peers().find(peer_.id())) {
+    peer->set_name(owner->node().name());
+  }
   channel_ = std::make_shared<SimChannel>(transport_.fabric(), number_, *this, *owner);
   owner->accept(channel_);
 }
 
-void SimConnection::refuse(Failure why, PeerState state) {
-  handshake_.refusal = std::move(why);
+void SimConnection::refuse(const Failure& why, PeerState state) {
+  handshake_.refusal = why.with_peer(peer_.describe());
   handshake_.state = state;
 }
 
@@ -177,7 +180,8 @@ void SimConnection::close(const Failure& why) noexcept {
 }
 
 // The owner's end is gone.
-void SimConnection::channel_ended(const Failure& why, PeerState state) noexcept {
+void SimConnection::channel_ended(const Failure& end, PeerState state) noexcept {
+  const Failure why = end.with_peer(peer_.describe());
   if (state_ == State::asking) {
     transport_.fabric().scheduler().withdraw(handshake_);
   }

@@ -39,9 +39,10 @@ class SimConnection final : public Connection {
   // For the fabric.
   SimTransport& transport_of() const noexcept { return transport_; }
   ProcessId self() const noexcept;
+  const Peer& peer() const noexcept { return peer_; }
   SequenceOrder& sequences() noexcept { return sequences_; }
   void deliver(wire::Bytes&& message) noexcept { events_.on_message(*this, std::move(message)); }
-  void channel_ended(const Failure& why, PeerState state) noexcept;
+  void channel_ended(const Failure& end, PeerState state) noexcept;
   void killed() noexcept;
 
   // The flight ends with its operation, which the caller completes next.
@@ -69,7 +70,7 @@ class SimConnection final : public Connection {
 
   static void handshake_step(Step& step) noexcept;
   void reach_peer();
-  void refuse(Failure why, PeerState state);
+  void refuse(const Failure& why, PeerState state);
   std::optional<Port> port() const;
   Flight& flight_of(Operation& operation) const noexcept;
   void end_flights(const Failure& why) noexcept;

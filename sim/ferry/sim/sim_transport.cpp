@@ -72,7 +72,7 @@ void SimTransport::lose_inbound(const Failure& why, bool killed) noexcept {
     const SimConnection* initiator = channel->initiator();
     const Duration news =
         killed && initiator != nullptr ? initiator->transport_of().node().limits().failure_detection : fabric_.delay(0);
-    channel->lose_owner(why.with_peer(node_.name()), news, killed);
+    channel->lose_owner(why, news, killed);
   }
 }
 
