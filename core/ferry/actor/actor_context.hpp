@@ -30,6 +30,10 @@ class ActorContext {
   RDMABuffer register_memory(std::span<T, N> memory, const RegisterOptions& options = {}) {
     return ferry::register_memory(node_, memory, options, &registrations_);
   }
+  template <detail::NotASpan Memory>
+  RDMABuffer register_memory(Memory&&, const RegisterOptions& = {}) {
+    return detail::refuse_memory<Memory>();
+  }
 
   // A reference to this actor; T is its class.
   template <class T>

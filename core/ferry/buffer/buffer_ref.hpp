@@ -29,6 +29,36 @@ namespace detail {
 // A span of Chunks is a list of pieces, never the bytes of the list.
 template <class T>
 inline constexpr bool kIsData = std::is_trivially_copyable_v<T> && !std::is_same_v<std::remove_const_t<T>, Chunk>;
+
+template <class T>
+inline constexpr bool kIsSpan = false;
+template <class T, std::size_t N>
+inline constexpr bool kIsSpan<std::span<T, N>> = true;
+
+// What no operation takes as its local memory, and is told so (refuse_local).
+template <class Local, bool Read>
+inline constexpr bool kIsRefused = !std::convertible_to<const Local&, std::span<const Chunk>>;
+template <class T, std::size_t N, bool Read>
+inline constexpr bool kIsRefused<std::span<T, N>, Read> = (!kIsData<T> || (Read && std::is_const_v<T>)) &&
+                                                          !std::convertible_to<std::span<T, N>, std::span<const Chunk>>;
+
+template <class Local, bool Read>
+constexpr void refuse_local() {
+  static_assert(kIsSpan<Local>,
+                "the local memory is given as a span, with exactly as many bytes as the reference: write "
+                "read_into(std::span(values)), write_from(std::span(values)); a vector does not convert, so that the "
+                "length stands where it is read");
+  if constexpr (kIsSpan<Local>) {
+    using T = typename Local::element_type;
+    static_assert(
+        !Read || !std::is_const_v<T>,
+        "read_into writes to its local memory, and this span is of const elements: give it a span of what may "
+        "be changed");
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "the bytes of these elements are no values elsewhere, as they hold pointers or the like: give a span "
+                  "of trivially copyable elements");
+  }
+}
 }  // namespace detail
 
 class BufferRef {
@@ -59,6 +89,13 @@ class BufferRef {
   requires(detail::kIsData<T> && !std::is_const_v<T>) Transfer read_into(std::span<T, N> local, const Limits& limits)
   const { return Transfer(peer_, OperationKind::read, region_, whole(local), limits); }
   Transfer read_into(std::span<const Chunk> chunks, const Limits& limits = {}) const;
+  // Anything else: does not compile, and says what to write.
+  template <class Local>
+  requires(detail::kIsRefused<std::remove_cvref_t<Local>, true>) Transfer read_into(Local&&, const Limits& = {})
+  const {
+    detail::refuse_local<std::remove_cvref_t<Local>, true>();
+    return Transfer(nullptr, OperationKind::read, {}, {});
+  }
 
   // Copies `local`, which must have exactly the size of the referenced range, there. Completion: see WriteOptions.
   template <class T, std::size_t N>
@@ -72,6 +109,12 @@ class BufferRef {
     return transfer;
   }
   Transfer write_from(std::span<const Chunk> chunks, const WriteOptions& options = {}) const;
+  template <class Local>
+  requires(detail::kIsRefused<std::remove_cvref_t<Local>, false>) Transfer write_from(Local&&, const WriteOptions& = {})
+  const {
+    detail::refuse_local<std::remove_cvref_t<Local>, false>();
+    return Transfer(nullptr, OperationKind::write, {}, {});
+  }
 
   // On an aligned 8-byte word at options.offset, in the owner's byte order; the old value. Executed exactly once.
   AtomicTransfer fetch_add(std::uint64_t value, const AtomicOptions& options = {}) const;

@@ -51,7 +51,8 @@ class RDMABuffer {
   // stop; the memory must then be kept, new accesses are refused already, and revoke() may be tried again.
   Task<void> revoke(Limits limits = {});
 
-  // The tags of this buffer; peers can notify from the first call on.
+  // The tags of this buffer; peers can notify from the first call on, or from the registration
+  // (RegisterOptions::notifications).
   NotificationStream notifications();
 
  private:
@@ -74,5 +75,18 @@ RDMABuffer register_memory(NodeCore& node, std::span<T, N> memory, RegisterOptio
   return register_bytes(node, const_cast<std::byte*>(reinterpret_cast<const std::byte*>(memory.data())),
                         memory.size_bytes(), options, owner);
 }
+
+namespace detail {
+// For anything but a span: does not compile, and says what to write.
+template <class Memory>
+RDMABuffer refuse_memory() {
+  static_assert(kIsSpan<std::remove_cvref_t<Memory>>,
+                "what is registered is a span of memory that stays where it is and outlives the buffer: write "
+                "register_memory(std::span(values))");
+  return {};
+}
+template <class Memory>
+concept NotASpan = !kIsSpan<std::remove_cvref_t<Memory>>;
+}  // namespace detail
 
 }  // namespace ferry

@@ -131,6 +131,10 @@ class Context {
   RDMABuffer register_memory(std::span<T, N> memory, const RegisterOptions& options = {}) const {
     return ferry::register_memory(node(), memory, options);
   }
+  template <detail::NotASpan Memory>
+  RDMABuffer register_memory(Memory&&, const RegisterOptions& = {}) const {
+    return detail::refuse_memory<Memory>();
+  }
 
   NodeStack& stack() const noexcept { return *stack_; }
 

@@ -43,4 +43,13 @@ requires std::same_as<std::invoke_result_t<F&, World&, Context&>, Task<int>> Rep
                            [&program](World& world, Context& context) -> Task<int> { return program(world, context); });
 }
 
+// Any other program: does not compile, and says what to write.
+template <class... T, class F>
+Report run(const WorldOptions&, ActorList<T...>, F) {
+  static_assert(std::same_as<F, void>,
+                "the program that ferry::sim::run is given takes a ferry::Context&, or a ferry::sim::World& and a "
+                "ferry::Context&, and returns ferry::Task<int>: [](ferry::Context& context) -> ferry::Task<int> { … }");
+  return {};
+}
+
 }  // namespace ferry::sim
