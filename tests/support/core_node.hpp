@@ -1,5 +1,5 @@
 // CoreNode<E>: a node on an executor of the test (ManualExecutor, ThreadExecutor): its own memory and actors, and a
-// fake transport toward others. For tests of core that link nothing else.
+// fake transport toward others. For tests of core that link nothing else; local_node.hpp has it on real threads.
 #pragma once
 
 #include <memory>
@@ -26,12 +26,18 @@ class NoProcessHost final : public ProcessHost {
   }
 };
 
+// How a CoreNode comes by its executor.
+template <class E>
+struct NewExecutor {
+  static std::unique_ptr<E> make() { return std::make_unique<E>(); }
+};
+
 template <class E>
 class CoreNode {
  public:
   template <class... T>
   explicit CoreNode(ActorList<T...> actors, const NodeLimits& limits = {}, ProcessHost* host = nullptr)
-      : stack_(std::make_unique<NodeStack>(NodeStack::Parts{executor_, log_, host == nullptr ? no_host_ : *host,
+      : stack_(std::make_unique<NodeStack>(NodeStack::Parts{*executor_, log_, host == nullptr ? no_host_ : *host,
                                                             Bootstrap{{}, ProcessId{1, 7}, "test", {}, "local", limits},
                                                             actors.classes(), [this] { return random_.next(); }})) {
     stack_->core().add_transport(std::make_unique<LocalTransport>(stack_->core()));
@@ -46,7 +52,7 @@ class CoreNode {
   Context context() { return Context(*stack_); }
   NodeCore& core() { return stack_->core(); }
   NodeStack& stack() { return *stack_; }
-  E& executor() { return executor_; }
+  E& executor() { return *executor_; }
   CollectingLog& log() { return log_; }
   FakeTransport& fake() { return *fake_; }
   // Another process, reached through the fake transport.
@@ -54,11 +60,11 @@ class CoreNode {
 
   template <class T>
   T run(Task<T> task) {
-    return block_on(executor_, &stack_->core(), std::move(task));
+    return block_on(*executor_, &stack_->core(), std::move(task));
   }
 
  private:
-  E executor_;
+  const std::unique_ptr<E> executor_ = NewExecutor<E>::make();
   Random random_{42};
   CollectingLog log_;
   NoProcessHost no_host_;

@@ -71,6 +71,24 @@ TEST_P(Messages, ADeafOwnerDelaysNobodyAndLosesNothing) {
   }
 }
 
+TEST_P(Messages, WhatNeverReachedTheRingIsGivenBackAtTheEnd) {
+  EXPECT_FALSE(to_owner().send(numbered(8, 0)));
+  eventually([&] { return initiator.events.replies() == 1; });
+  owner.loop.stop_polling();
+  constexpr std::uint64_t kSent = 200;
+  for (std::uint64_t number = 1; number < kSent; ++number) {
+    EXPECT_FALSE(to_owner().send(numbered(20'000, number)));  // far more than the ring holds
+  }
+  to_owner().declare_gone(Failure(errc::peer_lost, "it is given up"));
+  owner.loop.resume_polling();
+  const std::vector<std::string> unsent = initiator.events.unsent();
+  ASSERT_GT(unsent.size(), kSent / 2);
+  ASSERT_LT(unsent.size(), kSent - 1) << "some are in the ring";
+  for (std::size_t index = 0; index < unsent.size(); ++index) {
+    EXPECT_EQ(number_of(wire::Bytes(wire::as_bytes(unsent[index]))), kSent - unsent.size() + index);
+  }
+}
+
 TEST_P(Messages, AnswersCanBeSentByAnyThreadLater) {
   owner.sink.echo = false;
   EXPECT_FALSE(to_owner().send(numbered(8, 0)));

@@ -22,9 +22,9 @@
 #include <ferry/transport/peer.hpp>
 
 #include <collecting_log.hpp>
+#include <test_loop.hpp>
 
 #include "test_call.hpp"
-#include "test_loop.hpp"
 
 namespace ferry::shm::testing {
 
@@ -158,6 +158,7 @@ class TestNode {
  public:
   explicit TestNode(const TestNodeOptions& options = {})
       : loop(options.spins), core(loop, log, options.id, "test", options.secret, options.limits) {
+    loop.start();
     auto made = ShmTransport::create(core, loop, options.shm);
     EXPECT_TRUE(made) << made.error().to_text();
     transport = made->get();
@@ -172,7 +173,7 @@ class TestNode {
   Peer& peer(const TestNode& other) { return core.peers().find_or_add(other.core.self()); }
   Peer& peer(ProcessId id) { return core.peers().find_or_add(id); }
 
-  TestLoop loop;
+  test::TestLoop loop;
   CollectingLog log;
   EchoSink sink;
   RecordingEvents events;

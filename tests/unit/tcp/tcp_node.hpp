@@ -20,12 +20,12 @@
 #include <ferry/transport/peer.hpp>
 
 #include <collecting_log.hpp>
-
-#include "test_loop.hpp"
+#include <test_loop.hpp>
 
 namespace ferry::tcp::test {
 
 using namespace std::chrono_literals;
+using ferry::test::TestLoop;
 
 // How long a test waits for what must happen; a watchdog, not a measurement.
 inline constexpr auto kPatience = 30s;

@@ -1,10 +1,13 @@
-// TestLoop: an Executor and Reactor for the tests of tcp: everything happens in step(), called by the test itself or by
-// a thread of the loop's own, which sleeps on the descriptors when there is nothing to do.
+// TestLoop: an Executor and Reactor for the tests of transports that link no other: everything happens in step(),
+// called by the test itself or by a thread of the loop's own, which sleeps on the descriptors when there is nothing to
+// do. Any thread, where not said otherwise.
 #pragma once
 
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,11 +21,12 @@
 #include <ferry/base/executor.hpp>
 #include <ferry/transport/reactor.hpp>
 
-namespace ferry::tcp::test {
+namespace ferry::test {
 
 class TestLoop final : public Executor, public Reactor {
  public:
-  TestLoop() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  // spins: steps without work before its thread sleeps.
+  explicit TestLoop(int spins = 64) : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), spins_(spins) {}
   ~TestLoop() override {
     stop();
     ::close(event_);
@@ -32,7 +36,7 @@ class TestLoop final : public Executor, public Reactor {
     stopping_ = false;
     thread_ = std::thread([this] {
       while (!stopping_) {
-        for (int idle = 0; idle < 64 && !stopping_;) {
+        for (int idle = 0; idle < spins_ && !stopping_;) {
           idle = step() ? 0 : idle + 1;
         }
         sleep();
@@ -54,7 +58,7 @@ class TestLoop final : public Executor, public Reactor {
     any |= run_jobs();
     for (EventSource* source : sources()) {
       if (enter(*source)) {
-        if (std::exchange(prepared_, false)) {
+        if (std::erase(prepared_, source) != 0) {
           source->woken();
         }
         any |= source->poll();
@@ -71,6 +75,11 @@ class TestLoop final : public Executor, public Reactor {
     return prepare(ready);
   }
 
+  // From its return to the matching resume_polling(), by the same thread, no source is polled: a process that is deaf,
+  // and not stopped.
+  void stop_polling() { turn_.lock(); }
+  void resume_polling() { turn_.unlock(); }
+
   void post(Job& job) noexcept override {
     {
       const std::lock_guard lock(mutex_);
@@ -83,6 +92,7 @@ class TestLoop final : public Executor, public Reactor {
   void start_timer(Timer& timer, TimePoint due) noexcept override {
     {
       const std::lock_guard lock(mutex_);
+      timer.due = due;
       timer.started = true;
       timers_.emplace(due, &timer);
     }
@@ -101,12 +111,16 @@ class TestLoop final : public Executor, public Reactor {
   void wait(const Latch& latch) noexcept override { latch.block(); }
 
   void add(EventSource& source) override {
-    const std::lock_guard lock(mutex_);
-    ASSERT_EQ(std::count(sources_.begin(), sources_.end(), &source), 0);
-    sources_.push_back(&source);
+    {
+      const std::lock_guard lock(mutex_);
+      ASSERT_EQ(std::count(sources_.begin(), sources_.end(), &source), 0);
+      sources_.push_back(&source);
+    }
+    wake();
   }
   void remove(EventSource& source) noexcept override {
     std::unique_lock lock(mutex_);
+    std::erase(prepared_, &source);
     ASSERT_EQ(std::erase(sources_, &source), 1u) << "removed, but not there";
     if (std::this_thread::get_id() != stepping_) {
       changed_.wait(lock, [&] { return visited_ != &source; });
@@ -194,7 +208,10 @@ class TestLoop final : public Executor, public Reactor {
       }
       bool write = false;
       const bool sleeps = source->prepare_to_sleep(write);
-      prepared_ |= sleeps;
+      if (sleeps) {
+        const std::lock_guard lock(mutex_);
+        prepared_.push_back(source);
+      }
       ready.push_back({source->descriptor(), static_cast<short>(POLLIN | (write ? POLLOUT : 0)), 0});
       leave();
       if (!sleeps) {
@@ -230,6 +247,7 @@ class TestLoop final : public Executor, public Reactor {
   }
 
   const int event_;
+  const int spins_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> sleeping_{false};
@@ -244,7 +262,7 @@ class TestLoop final : public Executor, public Reactor {
   EventSource* visited_ = nullptr;
   Timer* firing_ = nullptr;
   std::thread::id stepping_{};
-  bool prepared_ = false;
+  std::vector<EventSource*> prepared_;  // for a sleep, and not woken() since
 };
 
-}  // namespace ferry::tcp::test
+}  // namespace ferry::test
