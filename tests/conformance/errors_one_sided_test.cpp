@@ -131,9 +131,8 @@ Task<void> refused_by_the_owner(Cluster& cluster) {
   const Failure nobody = co_await failure_of(ref.write_from(std::span(local), tag));
   expect_failure(nobody, Effect::unknown,
                  fmt::format("write_from of offset 0, length 16 of 16 bytes at {}: unsupported: the owner takes no "
-                             "notifications for this buffer; it must ask for them when it registers it "
-                             "(RegisterOptions::notifications), or call notifications() before it passes the "
-                             "reference (it may have taken effect)",
+                             "notifications for this buffer; it must register it with "
+                             "RegisterOptions::notifications, or call notifications() first (it may have taken effect)",
                              at));
   const WriteOptions unconfirmed{.completion = transmitted};
   const Failure late = co_await failure_of(stale.write_from(std::span(local), unconfirmed));

@@ -99,8 +99,8 @@ Result<void> RegionTable::notify(RegionHandle region, std::uint64_t tag) noexcep
   NotificationSink* sink = entry(region.slot)->notifications.load(std::memory_order_acquire);
   if (sink == nullptr) {
     return Failure(errc::unsupported,
-                   "the owner takes no notifications for this buffer; it must ask for them when it registers it "
-                   "(RegisterOptions::notifications), or call notifications() before it passes the reference")
+                   "the owner takes no notifications for this buffer; it must register it with "
+                   "RegisterOptions::notifications, or call notifications() first")
         .with_effect(Effect::unknown);
   }
   if (!sink->on_notify(tag)) {

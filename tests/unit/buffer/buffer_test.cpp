@@ -428,9 +428,8 @@ TEST(Notifications, AreRefusedUntilTheOwnerTakesThemAndWhenItTakesTooFew) {
   std::array<std::uint64_t, 1> local{9};
   EXPECT_EQ(outcome(node, buffer.ref().write_from(std::span(local), {.notify = 1})),
             "write_from of offset 0, length 8 of 8 bytes at process 1/00000007 (test): unsupported: the owner takes no "
-            "notifications for this buffer; it must ask for them when it registers it "
-            "(RegisterOptions::notifications), or call notifications() before it passes the reference (it may have "
-            "taken effect)");
+            "notifications for this buffer; it must register it with "
+            "RegisterOptions::notifications, or call notifications() first (it may have taken effect)");
   static_cast<void>(buffer.notifications());
   for (std::size_t count = 0; count < limits::kNotifications; ++count) {
     ASSERT_EQ(outcome(node, buffer.ref().write_from(std::span(local), {.notify = count})), "done");

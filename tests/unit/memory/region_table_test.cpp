@@ -98,9 +98,8 @@ TEST(RegionTable, TellsNotificationsToTheRegionsSink) {
   std::vector<std::byte> memory(8);
   const RegionHandle handle = table.insert(region_of(memory)).value();
   EXPECT_EQ(table.notify(handle, 1).error().to_text(),
-            "unsupported: the owner takes no notifications for this buffer; it must ask for them when it registers it "
-            "(RegisterOptions::notifications), or call notifications() before it "
-            "passes the reference (it may have taken effect)");
+            "unsupported: the owner takes no notifications for this buffer; it must register it with "
+            "RegisterOptions::notifications, or call notifications() first (it may have taken effect)");
   Sink sink;
   table.set_notifications(handle, &sink);
   EXPECT_TRUE(table.notify(handle, 11));
