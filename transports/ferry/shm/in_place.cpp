@@ -6,44 +6,25 @@
 
 namespace ferry::shm {
 
-// Where the referenced range begins in this process; null if anything stands against touching it here and now.
-inline std::byte* ShmChannel::find_in_place(OperationKind kind, const RemoteRegion& region) noexcept {
-  const TransportKey* const key = region.key_for(TransportId::shm);
-  Shared& shared = *shared_;
-  if (key == nullptr || key->key == 0 || !shared.is_admitted()) {
-    return nullptr;
-  }
-  const RegionEntry* const entry = shared.board.entry(region.slot);
-  if (entry == nullptr || entry->generation() != region.generation.value() || !entry->matches(*key, region.size) ||
-      !permits(entry->rights() & region.rights, access_needed(kind))) {
-    return nullptr;
-  }
-  const SegmentMap::Mapping mapping = shared.segments.find(key->key, kind != OperationKind::read);
-  if (mapping.base == nullptr || key->address > mapping.size || region.size > mapping.size - key->address) {
-    return nullptr;
-  }
-  return mapping.base + key->address + region.offset;
-}
-
 inline bool ShmChannel::try_transfer(OperationKind kind, const RemoteRegion& region, std::byte* local) noexcept {
-  std::byte* const remote = find_in_place(kind, region);
-  if (remote == nullptr) {
+  const Found remote = find(kind, region);
+  if (remote.reach != Reach::mapped) {
     return false;
   }
   if (kind == OperationKind::read) {
-    copy_words(local, remote, region.length);
+    copy_words(local, remote.base, region.length);
   } else {
-    copy_words(remote, local, region.length);
+    copy_words(remote.base, local, region.length);
   }
   return true;
 }
 
 inline bool ShmChannel::try_atomic(const OperationRequest& request, std::uint64_t& old) noexcept {
-  std::byte* const base = find_in_place(request.kind, request.region);
-  if (base == nullptr || request.region.domain == AtomicDomain::nic) {
+  const Found found = find(request.kind, request.region);
+  if (found.reach != Reach::mapped || request.region.domain == AtomicDomain::nic) {
     return false;
   }
-  std::byte* const word = base + request.single.remote_offset;
+  std::byte* const word = found.base + request.single.remote_offset;
   if (reinterpret_cast<std::uintptr_t>(word) % sizeof(std::uint64_t) != 0) {
     return false;
   }

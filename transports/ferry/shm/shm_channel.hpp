@@ -91,8 +91,24 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
     return shared_ != nullptr && (state_ == State::open || state_ == State::lingering);
   }
 
-  // Data path.
-  std::byte* find_in_place(OperationKind kind, const RemoteRegion& region) noexcept;
+  // Data path. How a referenced range can be touched, or what stands against it: all checks of an access, in their
+  // order.
+  enum class Reach : unsigned char {
+    mapped,    // here, from Found::base on
+    foreign,   // in memory that only the kernel can reach
+    unmapped,  // once its segment is mapped for that use
+    unsupported,
+    not_admitted,
+    revoked,
+    forged,
+    denied,
+    outside
+  };
+  struct Found {
+    Reach reach;
+    std::byte* base = nullptr;
+  };
+  Found find(OperationKind kind, const RemoteRegion& region) const noexcept;
   Step copy(Operation& operation, CopyCursor& cursor, std::byte* base) noexcept;
   Step read_foreign(Operation& operation, CopyCursor& cursor, std::uint64_t base) noexcept;
   Step refuse(Operation& operation, errc code, const char* why) const noexcept;
@@ -143,5 +159,38 @@ class ShmChannel final : public Polled, public Copier, public std::enable_shared
   std::atomic<bool> look_{false};  // something is odd: ask the kernel and the owner's board
   Alarm alarm_;
 };
+
+// Inline: compiled into the inner loop, where all that it says beyond `mapped` costs nothing.
+inline ShmChannel::Found ShmChannel::find(OperationKind kind, const RemoteRegion& region) const noexcept {
+  const TransportKey* const key = region.key_for(TransportId::shm);
+  const Shared& shared = *shared_;
+  if (key == nullptr) [[unlikely]] {
+    return {Reach::unsupported};
+  }
+  if (!shared.is_admitted()) [[unlikely]] {
+    return {Reach::not_admitted};
+  }
+  const RegionEntry* const entry = shared.board.entry(region.slot);
+  if (entry == nullptr || entry->generation() != region.generation.value()) [[unlikely]] {
+    return {Reach::revoked};
+  }
+  if (!entry->matches(*key, region.size)) [[unlikely]] {
+    return {Reach::forged};
+  }
+  if (!permits(entry->rights() & region.rights, access_needed(kind))) [[unlikely]] {
+    return {Reach::denied};
+  }
+  if (key->key == 0) {
+    return {Reach::foreign};
+  }
+  const SegmentMap::Mapping mapping = shared.segments.find(key->key, kind != OperationKind::read);
+  if (mapping.base == nullptr) [[unlikely]] {
+    return {Reach::unmapped};
+  }
+  if (key->address > mapping.size || region.size > mapping.size - key->address) [[unlikely]] {
+    return {Reach::outside};
+  }
+  return {Reach::mapped, mapping.base + key->address + region.offset};
+}
 
 }  // namespace ferry::shm

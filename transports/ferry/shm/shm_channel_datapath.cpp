@@ -31,44 +31,42 @@ Step ShmChannel::look_again() noexcept {
 // Every check is made again for every piece: a revocation or a closed channel ends a long copy at the next one.
 Step ShmChannel::step_inside(Operation& operation, CopyCursor& cursor) noexcept {
   const RemoteRegion& region = operation.region;
-  const TransportKey* const key = region.key_for(TransportId::shm);
-  if (key == nullptr) [[unlikely]] {
-    return refuse(operation, errc::unsupported, "the owner cannot share this memory with processes of its host");
-  }
-  Shared& shared = *shared_;
   if (!connection_.is_current(*this)) [[unlikely]] {
     return Step::closed;
   }
-  if (!shared.is_admitted()) [[unlikely]] {
-    return look_again();
-  }
-  const RegionEntry* const entry = shared.board.entry(region.slot);
-  if (entry == nullptr || entry->generation() != region.generation.value()) [[unlikely]] {
-    return refuse(operation, errc::revoked, "the owner revoked or released this memory; ask it for a new reference");
-  }
-  if (!entry->matches(*key, region.size)) [[unlikely]] {
-    return refuse(operation, errc::access_denied, "the reference is not one that the owner gave out");
-  }
-  if (!permits(entry->rights() & region.rights, access_needed(operation.kind))) [[unlikely]] {
-    return refuse(operation, errc::access_denied,
-                  "the owner did not grant what the operation needs; ask it for a reference with that right");
+  const Found found = find(operation.kind, region);
+  switch (found.reach) {
+    case Reach::mapped:
+    case Reach::foreign:
+    case Reach::unmapped:
+      break;
+    case Reach::unsupported:
+      return refuse(operation, errc::unsupported, "the owner cannot share this memory with processes of its host");
+    case Reach::not_admitted:
+      return look_again();
+    case Reach::revoked:
+      return refuse(operation, errc::revoked, "the owner revoked or released this memory; ask it for a new reference");
+    case Reach::forged:
+      return refuse(operation, errc::access_denied, "the reference is not one that the owner gave out");
+    case Reach::denied:
+      return refuse(operation, errc::access_denied,
+                    "the owner did not grant what the operation needs; ask it for a reference with that right");
+    case Reach::outside:
+      return refuse(operation, errc::malformed, "the owner's board names a range outside of its segment");
   }
   if (is_atomic(operation.kind) && region.domain == AtomicDomain::nic) [[unlikely]] {
     return refuse(operation, errc::unsupported, "shared memory has no path to the NIC that executes these atomics");
   }
-  if (key->key == 0) {
-    return operation.kind == OperationKind::read ? read_foreign(operation, cursor, key->address + region.offset)
-           : has_bytes(operation) || operation.notify || is_atomic(operation.kind) ? Step::commands
-                                                                                   : Step::finished;
+  if (found.reach == Reach::mapped) [[likely]] {
+    return copy(operation, cursor, found.base);
   }
-  const SegmentMap::Mapping mapping = shared.segments.find(key->key, operation.kind != OperationKind::read);
-  if (mapping.base == nullptr) [[unlikely]] {
+  if (found.reach == Reach::unmapped) {
     return Step::unmapped;
   }
-  if (key->address > mapping.size || region.size > mapping.size - key->address) [[unlikely]] {
-    return refuse(operation, errc::malformed, "the owner's board names a range outside of its segment");
-  }
-  return copy(operation, cursor, mapping.base + key->address + region.offset);
+  return operation.kind == OperationKind::read
+             ? read_foreign(operation, cursor, region.key_for(TransportId::shm)->address + region.offset)
+         : has_bytes(operation) || operation.notify || is_atomic(operation.kind) ? Step::commands
+                                                                                 : Step::finished;
 }
 
 Step ShmChannel::copy(Operation& operation, CopyCursor& cursor, std::byte* base) noexcept {
