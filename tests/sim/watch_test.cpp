@@ -186,11 +186,11 @@ TEST(When, CarriesOutItsPlanOnceTheConditionHasHeld) {
 
 // The whole of it: explored, caught by name, made small, run again.
 TEST(Always, ViolationsAreExploredMadeSmallAndRunAgain) {
-  const RunWorld world = [](const WorldOptions& options) { return run_overdraw(options, 30us); };
-  const Exploration found = explore({.seeds = 2000}, world);
+  const auto program = [](World& world, Context& context) -> Task<int> { return overdraw(world, context, 30us); };
+  const Exploration found = explore({.seeds = 2000}, actors<Account>, program);
   ASSERT_TRUE(found.failure) << found.worlds << " worlds";
   EXPECT_EQ(found.failure->smallest.what, "no debts");
-  const auto again = replay(found.failure->to_text(), {}, world);
+  const auto again = replay(found.failure->to_text(), {}, actors<Account>, program);
   ASSERT_TRUE(again) << again.error().to_text();
   EXPECT_EQ(again->to_text(), found.failure->smallest.to_text());
 }

@@ -1,14 +1,11 @@
 // explore: runs a world under many seeds and strategies until one fails, then makes that failure small and writes it
 // down so that anyone can run it again.
 //
-//   const Exploration found = explore({.seeds = 1000}, [](const WorldOptions& options) {
-//     World world(options);
-//     …
-//     return world.run();
-//   });
+//   const Exploration found = explore({.seeds = 1000}, ferry::actors<Server, Worker>, program);  // as run() takes them
 //   if (found.failure) { std::puts(found.failure->to_text().c_str()); }
 //
-// replay(text, run) then does the same again. Worlds run one after another on the calling thread. A failure is made
+// replay(text, {}, ferry::actors<…>, program) then does the same again. A RunWorld in place of classes and program may
+// make worlds in any other way. Worlds run one after another on the calling thread. A failure is made
 // small by leaving out choices (each then is "in order, nothing unusual") as long as the world fails by the same name:
 // outcome and first line, numbers aside.
 #pragma once
@@ -23,6 +20,7 @@
 
 #include <ferry/base/result.hpp>
 #include <ferry/sim/choice_list.hpp>
+#include <ferry/sim/run.hpp>
 #include <ferry/sim/strategies.hpp>
 #include <ferry/sim/world.hpp>
 
@@ -59,7 +57,13 @@ struct Exploration {
 };
 
 // Throws Error (invalid_argument) for no strategies.
-Exploration explore(const ExploreOptions& options, const RunWorld& run);
+[[nodiscard]] Exploration explore(const ExploreOptions& options, const RunWorld& run);
+
+// The program is copied for each world, and must not carry anything from one to the next.
+template <class... T, class F>
+[[nodiscard]] Exploration explore(const ExploreOptions& options, ActorList<T...> classes, const F& program) {
+  return explore(options, [&](const WorldOptions& world) { return run(world, classes, program).result; });
+}
 
 // By which two failures count as the same.
 std::string failure_name(const WorldResult& result);
@@ -69,5 +73,11 @@ ChoiceList shrink(ChoiceList choices, std::size_t runs, const std::function<bool
 
 // Runs an artefact's world again, with these options but its seed and choices. malformed: it is none, with the line.
 Result<WorldResult> replay(std::string_view artefact, const WorldOptions& options, const RunWorld& run);
+
+template <class... T, class F>
+Result<WorldResult> replay(std::string_view artefact, const WorldOptions& options, ActorList<T...> classes,
+                           const F& program) {
+  return replay(artefact, options, [&](const WorldOptions& world) { return run(world, classes, program).result; });
+}
 
 }  // namespace ferry::sim
