@@ -19,7 +19,8 @@ struct Witness {
   Outcome outcome;
 };
 
-// None where no outcome satisfies the question, which the program has. Fails as explore() does.
+// None where no outcome satisfies the question, which the program has. Fails as explore() does. It
+// needs several times the memory of explore(), for it remembers how it came to each state.
 Result<std::optional<Witness>> find_witness(const Machine& machine, const ExploreOptions& options = {});
 
 }  // namespace ferry::sim::litmus
