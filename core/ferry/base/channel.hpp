@@ -1,13 +1,14 @@
 // Channel<T>: a bounded queue from any thread to one awaiting task. Streams of notifications and events are made of it.
 //
-// try_push() never waits: a full channel says so. next() gives values in the order of pushing; after close(), what is
-// left, and then throws. One next() at a time. The channel outlives its awaits. A value that was on its way to an await
-// that is dropped is not lost: the next one gets it.
+// A handle: copies share the queue, and an await keeps it, whatever becomes of the handles. try_push() never waits: a
+// full channel says so. next() gives values in the order of pushing; after close(), what is left, and then throws. One
+// next() at a time. A value that was on its way to an await that is dropped is not lost: the next one gets it.
 #pragma once
 
 #include <coroutine>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -20,76 +21,78 @@ namespace ferry {
 template <class T>
 class Channel {
  public:
-  explicit Channel(std::size_t capacity) : capacity_(capacity) {}
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
+  explicit Channel(std::size_t capacity) : queue_(std::make_shared<Queue>(capacity)) {}
 
   // False: full, or closed.
   bool try_push(T value) {
-    const std::lock_guard lock(mutex_);
-    if (closed_ || (next_ == nullptr && values_.size() >= capacity_)) {
+    const std::lock_guard lock(queue_->mutex);
+    if (queue_->closed || (queue_->next == nullptr && queue_->values.size() >= queue_->capacity)) {
       return false;
     }
-    if (!hand_over(value)) {
-      values_.push_back(std::move(value));
+    if (!queue_->hand_over(value)) {
+      queue_->values.push_back(std::move(value));
     }
     return true;
   }
 
   // Somebody waits for the next value.
-  bool is_awaited() {
-    const std::lock_guard lock(mutex_);
-    return next_ != nullptr;
+  bool is_awaited() const {
+    const std::lock_guard lock(queue_->mutex);
+    return queue_->next != nullptr;
   }
 
   std::optional<T> try_pop() {
-    const std::lock_guard lock(mutex_);
-    if (values_.empty()) {
-      return std::nullopt;
-    }
-    std::optional<T> value(std::move(values_.front()));
-    values_.pop_front();
-    return value;
+    const std::lock_guard lock(queue_->mutex);
+    return queue_->take();
   }
 
   // Nothing is pushed any more; a next() that finds nothing left throws Error(why). The first reason counts.
   void close(const Failure& why) {
-    const std::lock_guard lock(mutex_);
-    if (!closed_) {
-      closed_ = why;
-      if (next_ != nullptr) {
-        std::exchange(next_, nullptr)->wake();
+    const std::lock_guard lock(queue_->mutex);
+    if (!queue_->closed) {
+      queue_->closed = why;
+      if (queue_->next != nullptr) {
+        std::exchange(queue_->next, nullptr)->wake();
       }
     }
   }
 
   class Next;
   // Waits for a value. Throws Error: timed_out, cancelled, or what the channel was closed with.
-  Next next(const Limits& limits = {}) { return Next(*this, limits); }
+  Next next(const Limits& limits = {}) const { return Next(queue_, limits); }
 
  private:
-  // To who waits, if anybody does. Locked.
-  bool hand_over(T& value) {
-    if (next_ == nullptr) {
-      return false;
-    }
-    Next& next = *std::exchange(next_, nullptr);
-    next.value_.emplace(std::move(value));
-    next.wake();
-    return true;
-  }
-  void give_back(T& value) {
-    const std::lock_guard lock(mutex_);
-    if (!hand_over(value)) {
-      values_.push_front(std::move(value));
-    }
-  }
+  // All but capacity: under the mutex.
+  struct Queue {
+    explicit Queue(std::size_t bound) : capacity(bound) {}
 
-  const std::size_t capacity_;
-  std::mutex mutex_;
-  std::deque<T> values_;  // empty while somebody waits
-  Failure closed_{};
-  Next* next_ = nullptr;  // who waits
+    // To who waits, if anybody does.
+    bool hand_over(T& value) {
+      if (next == nullptr) {
+        return false;
+      }
+      Next& waiting = *std::exchange(next, nullptr);
+      waiting.value_.emplace(std::move(value));
+      waiting.wake();
+      return true;
+    }
+    std::optional<T> take() {
+      if (values.empty()) {
+        return std::nullopt;
+      }
+      std::optional<T> value(std::move(values.front()));
+      values.pop_front();
+      return value;
+    }
+
+    const std::size_t capacity;
+    std::mutex mutex;
+    std::deque<T> values;  // empty while somebody waits
+    Failure closed{};
+    Next* next = nullptr;  // who waits
+  };
+
+  std::shared_ptr<Queue> queue_;
 };
 
 template <class T>
@@ -97,12 +100,16 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
  public:
   using value_type = T;
 
-  Next(Channel& channel, const Limits& limits) noexcept : Waiter(&give_up), channel_(channel), limits_(limits) {}
-  Next(const Next& other) noexcept : Waiter(other), channel_(other.channel_), limits_(other.limits_) {}
+  Next(std::shared_ptr<Queue> queue, const Limits& limits) noexcept
+      : Waiter(&give_up), queue_(std::move(queue)), limits_(limits) {}
+  Next(const Next& other) noexcept : Waiter(other), queue_(other.queue_), limits_(other.limits_) {}
   ~Next() {
     leave();
     if (value_) {
-      channel_.give_back(*value_);
+      const std::lock_guard lock(queue_->mutex);
+      if (!queue_->hand_over(*value_)) {
+        queue_->values.push_front(std::move(*value_));
+      }
     }
   }
 
@@ -111,7 +118,10 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
     if (failure_) {
       return true;
     }
-    value_ = channel_.try_pop();
+    {
+      const std::lock_guard lock(queue_->mutex);
+      value_ = queue_->take();
+    }
     return value_ && !should_yield(0);
   }
   bool await_suspend(std::coroutine_handle<> handle) {
@@ -146,20 +156,16 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
 
   // Takes what has come meanwhile, or has itself noted as the one that waits.
   void wait() {
-    const std::lock_guard lock(channel_.mutex_);
+    const std::lock_guard lock(queue_->mutex);
     if (failure_) {
       wake();  // gave up at once
-    } else if (!channel_.values_.empty()) {
-      value_.emplace(std::move(channel_.values_.front()));
-      channel_.values_.pop_front();
+    } else if ((value_ = queue_->take()) || queue_->closed) {
       wake();
-    } else if (channel_.closed_) {
-      wake();
-    } else if (channel_.next_ != nullptr) {
+    } else if (queue_->next != nullptr) {
       failure_ = Failure(errc::invalid_argument, "another task already waits for the next value of this stream");
       wake();
     } else {
-      channel_.next_ = this;
+      queue_->next = this;
     }
   }
 
@@ -169,29 +175,29 @@ class [[nodiscard]] Channel<T>::Next final : private Waiter {
     if (!std::exchange(waits_, false)) {
       return;
     }
-    const std::lock_guard lock(channel_.mutex_);
-    if (channel_.next_ == this) {
-      channel_.next_ = nullptr;
+    const std::lock_guard lock(queue_->mutex);
+    if (queue_->next == this) {
+      queue_->next = nullptr;
     }
     if (!value_ && !failure_) {
-      failure_ = channel_.closed_;
+      failure_ = queue_->closed;
     }
   }
 
   static void give_up(Waiter& waiter, errc reason) noexcept { static_cast<Next&>(waiter).end_with(reason); }
   void end_with(errc reason) noexcept {
-    const std::lock_guard lock(channel_.mutex_);
+    const std::lock_guard lock(queue_->mutex);
     if (failure_ || value_) {
       return;
     }
     failure_ = given_up(reason, "no value came within the limit");
-    if (channel_.next_ == this) {
-      channel_.next_ = nullptr;
+    if (queue_->next == this) {
+      queue_->next = nullptr;
       wake();
     }
   }
 
-  Channel& channel_;
+  std::shared_ptr<Queue> queue_;
   Limits limits_;
   std::optional<T> value_;
   Failure failure_{};

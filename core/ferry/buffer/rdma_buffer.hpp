@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include <ferry/base/task.hpp>
 #include <ferry/buffer/buffer_ref.hpp>
@@ -16,17 +17,17 @@
 
 namespace ferry {
 
-// A stream of the tags of `write_from … {.notify = tag}`; valid as long as the buffer.
+// A stream of the tags of `write_from … {.notify = tag}`. A handle, which may outlive the buffer: then it ends.
 class NotificationStream {
  public:
-  explicit NotificationStream(Channel<std::uint64_t>& channel) noexcept : channel_(&channel) {}
+  explicit NotificationStream(Channel<std::uint64_t> channel) noexcept : channel_(std::move(channel)) {}
 
-  // The next tag, in the order in which they became visible. Throws Error: revoked once the buffer is and all tags are
-  // taken; timed_out; cancelled.
-  Channel<std::uint64_t>::Next next(const Limits& limits = {}) { return channel_->next(limits); }
+  // The next tag, in the order in which they became visible. Throws Error: revoked once the buffer is (or is no more)
+  // and all tags are taken; timed_out; cancelled.
+  Channel<std::uint64_t>::Next next(const Limits& limits = {}) { return channel_.next(limits); }
 
  private:
-  Channel<std::uint64_t>* channel_;
+  Channel<std::uint64_t> channel_;
 };
 
 class RDMABuffer {

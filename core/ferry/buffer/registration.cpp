@@ -48,7 +48,7 @@ Result<std::shared_ptr<Registration>> Registration::create(NodeCore& node, std::
     return attached.error();
   }
   if (options.notifications) {
-    registration->notifications();
+    static_cast<void>(registration->notifications());
   }
   return registration;
 }
@@ -96,7 +96,7 @@ Result<void> Registration::revoke(TimePoint deadline) noexcept {
   if (state_ == State::live) {
     node_.regions().revoke(handle_);
     state_ = State::revoking;
-    if (notifications_ != nullptr) {
+    if (notifications_) {
       notifications_->close(Failure(errc::revoked, "the buffer was revoked"));
     }
   }
@@ -120,10 +120,10 @@ bool Registration::is_revoked() const noexcept {
   return state_.load(std::memory_order_acquire) != State::live;
 }
 
-Channel<std::uint64_t>& Registration::notifications() {
+Channel<std::uint64_t> Registration::notifications() {
   const std::lock_guard lock(mutex_);
-  if (notifications_ == nullptr) {
-    notifications_ = std::make_unique<Channel<std::uint64_t>>(limits::kNotifications);
+  if (!notifications_) {
+    notifications_.emplace(limits::kNotifications);
     if (state_ == State::live) {
       node_.regions().set_notifications(handle_, this);
     } else {

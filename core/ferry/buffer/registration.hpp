@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <ferry/base/channel.hpp>
@@ -39,7 +40,7 @@ class Registration final : private NotificationSink {
   bool is_revoked() const noexcept;
 
   // Opened at first use, or by the registration; from then on peers may write with notify.
-  Channel<std::uint64_t>& notifications();
+  Channel<std::uint64_t> notifications();
 
  private:
   Result<void> attach();
@@ -53,7 +54,7 @@ class Registration final : private NotificationSink {
   mutable std::mutex mutex_;
   enum class State : unsigned char { none, live, revoking, revoked };
   std::atomic<State> state_{State::none};  // changed under the lock
-  std::unique_ptr<Channel<std::uint64_t>> notifications_;
+  std::optional<Channel<std::uint64_t>> notifications_;
 };
 
 // The registrations of one owner (an actor), so that all can be revoked before it is destroyed.
