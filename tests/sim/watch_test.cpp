@@ -1,7 +1,9 @@
 // What a world looks at between steps: invariants, conditions, peeks into actors.
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -151,6 +153,75 @@ TEST(Eventually, FailsByItsNameWhenTheTimeIsUp) {
   });
   EXPECT_EQ(report.result.outcome, Outcome::failed);
   EXPECT_EQ(report.result.what, "eventually: five has not come within 3.000000000 s");
+}
+
+Task<int> sleep_a_while(World&, Context&) {
+  co_await sleep_for(1ms);
+  co_return 0;
+}
+
+// A world whose root sleeps, with what `prepare` adds to it before.
+WorldResult run_with(const std::function<void(World&)>& prepare) {
+  return run({.seed = 1}, actors<Account>,
+             [&prepare](World& world, Context& context) -> Task<int> {
+               prepare(world);
+               return sleep_a_while(world, context);
+             })
+      .result;
+}
+
+TEST(Watches, ThatThrowFailTheRunAndSayWhat) {
+  const auto text_of = [](const std::function<void(World&)>& prepare) {
+    const WorldResult result = run_with(prepare);
+    EXPECT_EQ(result.outcome, Outcome::failed);
+    return result.what;
+  };
+  EXPECT_EQ(
+      text_of([](World& world) { world.always("fine", [](const View&) -> bool { throw std::runtime_error("no"); }); }),
+      "the condition of always(\"fine\") threw: no");
+  EXPECT_EQ(text_of([](World& world) { world.when([](const View&) -> bool { throw 7; }, [] {}); }),
+            "a condition that is waited for threw: an exception that is no std::exception");
+  EXPECT_EQ(text_of([](World& world) {
+              world.when([](const View&) { return true; }, [] { throw std::runtime_error("nor this"); });
+            }),
+            "a plan threw: nor this");
+  EXPECT_EQ(text_of([](World& world) { world.at(10us, [] { throw std::runtime_error("late"); }); }),
+            "a plan threw: late");
+}
+
+TEST(Watches, EmptyFunctionsAreRefused) {
+  World world({.seed = 1});
+  const auto refuses = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.ferry_code() == errc::invalid_argument;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refuses([&] { world.always("x", {}); }));
+  EXPECT_TRUE(refuses([&] { world.when({}, [] {}); }));
+  EXPECT_TRUE(refuses([&] { world.when([](const View&) { return true; }, {}); }));
+  EXPECT_TRUE(refuses([&] { world.at(1s, {}); }));
+}
+
+TEST(Watches, ConditionsMayAddWatches) {
+  int added = 0;
+  int reached = 0;
+  const WorldResult result = run_with([&](World& world) {
+    world.when(
+        [&world, &added, &reached](const View&) {
+          if (added < 50) {
+            ++added;
+            world.when([](const View&) { return true; }, [&reached] { ++reached; });
+            world.always("still", [](const View&) { return true; });
+          }
+          return added == 50;
+        },
+        [&reached] { ++reached; });
+  });
+  EXPECT_EQ(result.outcome, Outcome::passed) << result.to_text();
+  EXPECT_EQ(reached, added + 1);
 }
 
 Task<int> kill_when_full(World& world, Context& context, std::optional<TimePoint>& killed) {

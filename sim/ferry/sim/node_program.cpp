@@ -57,7 +57,7 @@ Task<int> NodeProgram::run() {
   co_return status;
 }
 
-void NodeProgram::done(detail::RootTask<int>& root, void* user) noexcept {
+void NodeProgram::done(ferry::detail::RootTask<int>& root, void* user) noexcept {
   Process& process = static_cast<NodeProgram*>(user)->process_;
   try {
     process.exit(root.take());

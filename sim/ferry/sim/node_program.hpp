@@ -31,14 +31,14 @@ class NodeProgram final : public Program {
 
  private:
   Task<int> run();
-  static void done(detail::RootTask<int>& root, void* user) noexcept;
+  static void done(ferry::detail::RootTask<int>& root, void* user) noexcept;
 
   Process& process_;
   const Main main_;
   NodeStack stack_;
   Context context_;
   Strand strand_;
-  std::optional<detail::RootTask<int>> root_;
+  std::optional<ferry::detail::RootTask<int>> root_;
 };
 
 // An Entry that makes NodePrograms: a process that the world starts runs `main`, one that a process spawned serves it.

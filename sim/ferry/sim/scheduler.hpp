@@ -73,6 +73,9 @@ class Scheduler {
   // Drops every job and timer of a process without running it; the jobs.
   std::vector<Job*> drop(ProcessNumber process) noexcept;
 
+  // Whose step runs, the innermost; none: between steps, or a step of the world itself.
+  ProcessNumber running() const noexcept { return running_.empty() ? ProcessNumber{} : running_.back(); }
+
   // True while a step of the process is on the stack. call_after_step: `function` is called once none is.
   bool is_running(ProcessNumber process) const noexcept;
   void call_after_step(ProcessNumber process, std::function<void()> function);

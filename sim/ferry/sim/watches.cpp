@@ -1,7 +1,11 @@
 #include <ferry/sim/watches.hpp>
 
+#include <exception>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <ferry/base/limits.hpp>
 #include <ferry/sim/world.hpp>
 #include <ferry/transport/peer.hpp>
 
@@ -23,23 +27,42 @@ const Actor* View::find(const ActorAddress& address) const noexcept {
   return nullptr;
 }
 
-void Watches::after_step() {
-  const View view(world_);
-  for (const Invariant& invariant : invariants_) {
-    if (!invariant.holds(view)) {
-      world_.fail(invariant.name, Outcome::invariant);
-      return;
-    }
+void Watches::add_invariant(const Process* owner, std::string name, Condition holds) {
+  if (!holds) {
+    throw Error(Failure(errc::invalid_argument, fmt::format("the condition of always(\"{}\") is empty", name)));
   }
-  // What is reached may add waits.
-  for (std::size_t index = 0; index < waits_.size();) {
-    if (!waits_[index].condition(view)) {
-      ++index;
-      continue;
+  watches_.push_back(std::make_shared<Watch>(Watch{owner, std::move(holds), std::move(name)}));
+}
+
+void Watches::add_wait(const Process* owner, Condition condition, std::function<void()> reached) {
+  if (!condition || !reached) {
+    throw Error(Failure(errc::invalid_argument, "the condition or the plan of when() is empty"));
+  }
+  watches_.push_back(std::make_shared<Watch>(Watch{owner, std::move(condition), {}, std::move(reached)}));
+}
+
+bool Watches::holds(const Watch& watch) {
+  try {
+    return watch.condition(View(world_));
+  } catch (...) {
+    const std::string what = describe_exception(std::current_exception(), limits::kExceptionText);
+    world_.fail(watch.reached ? fmt::format("a condition that is waited for threw: {}", what)
+                              : fmt::format("the condition of always(\"{}\") threw: {}", watch.name, what));
+    return !watch.reached;
+  }
+}
+
+void Watches::after_step() {
+  std::erase_if(watches_, [](const auto& watch) { return watch->owner != nullptr && !watch->owner->is_alive(); });
+  for (std::size_t index = 0; index < watches_.size(); ++index) {
+    const auto watch = watches_[index];
+    const bool held = holds(*watch);
+    if (!watch->reached && !held) {
+      world_.fail(watch->name, Outcome::invariant);
+    } else if (watch->reached && held) {
+      watches_.erase(watches_.begin() + static_cast<std::ptrdiff_t>(index--));
+      world_.at(Duration::zero(), watch->reached);
     }
-    const auto reached = std::move(waits_[index].reached);
-    waits_.erase(waits_.begin() + static_cast<std::ptrdiff_t>(index));
-    world_.at(Duration::zero(), reached);
   }
 }
 

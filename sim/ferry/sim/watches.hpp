@@ -1,10 +1,12 @@
 // Watches: what a world looks at after every step: invariants, and conditions that somebody waits for. Internal to
 // World.
 //
-// Owner: the World. One thread.
+// A watch that a process adds ends with the process, to whose node the references in it belong. An exception of a
+// condition fails the run. Conditions may add watches. Owner: the World. One thread.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,31 +15,31 @@
 
 namespace ferry::sim {
 
+class Process;
+
 class Watches final : public StepObserver {
  public:
   explicit Watches(World& world) noexcept : world_(world) {}
 
-  void add_invariant(std::string name, Condition holds) { invariants_.push_back({std::move(name), std::move(holds)}); }
+  // owner: the process that adds it; null: the world itself. Throws Error (invalid_argument) for an empty condition.
+  void add_invariant(const Process* owner, std::string name, Condition holds);
   // Calls `reached` once, in a step of its own, when the condition holds.
-  void add_wait(Condition condition, std::function<void()> reached) {
-    waits_.push_back({std::move(condition), std::move(reached)});
-  }
+  void add_wait(const Process* owner, Condition condition, std::function<void()> reached);
 
   void after_step() override;
 
  private:
-  struct Invariant {
-    std::string name;
-    Condition holds;
-  };
-  struct Wait {
+  struct Watch {
+    const Process* owner;
     Condition condition;
-    std::function<void()> reached;
+    std::string name;                 // of an invariant
+    std::function<void()> reached{};  // of a wait; empty: it is an invariant
   };
 
+  bool holds(const Watch& watch);
+
   World& world_;
-  std::vector<Invariant> invariants_;
-  std::vector<Wait> waits_;
+  std::vector<std::shared_ptr<Watch>> watches_;  // shared: one that is being asked may go
 };
 
 }  // namespace ferry::sim

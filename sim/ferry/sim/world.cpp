@@ -1,10 +1,12 @@
 #include <ferry/sim/world.hpp>
 
+#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <ferry/base/check.hpp>
+#include <ferry/base/limits.hpp>
 #include <ferry/base/one_shot.hpp>
 #include <ferry/sim/sim_fabric.hpp>
 
@@ -103,6 +105,9 @@ const Entry* World::find_program(const std::string& name) const noexcept {
 }
 
 void World::at(Duration time, std::function<void()> plan) {
+  if (!plan) {
+    throw Error(Failure(errc::invalid_argument, "the plan of at() is empty"));
+  }
   add_plan(time, std::move(plan));
 }
 
@@ -124,13 +129,18 @@ void World::withdraw(Plan& plan) noexcept {
 }
 
 void World::always(std::string name, Condition holds) {
-  watches_.add_invariant(std::move(name), std::move(holds));
+  watches_.add_invariant(running_process(), std::move(name), std::move(holds));
   scheduler_.observe(&watches_);
 }
 
 void World::when(Condition condition, std::function<void()> plan) {
-  watches_.add_wait(std::move(condition), std::move(plan));
+  watches_.add_wait(running_process(), std::move(condition), std::move(plan));
   scheduler_.observe(&watches_);
+}
+
+const Process* World::running_process() const noexcept {
+  const ProcessNumber number = scheduler_.running();
+  return number ? processes_[number.value() - 1].get() : nullptr;
 }
 
 Task<void> World::eventually(std::string name, Duration within, Condition condition) {
@@ -152,7 +162,11 @@ Task<void> World::eventually(std::string name, Duration within, Condition condit
 void World::carry_out(Step& step) noexcept {
   Plan& plan = static_cast<Plan&>(step);
   World& world = *plan.world;
-  plan.plan();
+  try {
+    plan.plan();
+  } catch (...) {
+    world.fail("a plan threw: " + describe_exception(std::current_exception(), limits::kExceptionText));
+  }
   --world.plans_left_;
   world.stop_if_done();
 }

@@ -73,10 +73,14 @@ class World {
   // What SpawnRequest::program may name.
   void add_program(std::string name, Entry entry) { programs_[std::move(name)] = std::move(entry); }
 
-  // Calls the function in a step at that virtual time, or at once if it has passed.
+  // Calls the function in a step at that virtual time (since the world's beginning), or at once if it has passed. If it
+  // throws, the run fails. Throws Error (invalid_argument) for an empty function.
   void at(Duration time, std::function<void()> plan);
 
-  // Looked at after every step: the run ends, by the name, when it does not hold.
+  // Conditions are looked at after every step. One that a process adds ends with that process, to whose node the
+  // references in it belong. One that throws fails the run. Throws Error (invalid_argument) for empty functions.
+
+  // The run ends, by the name, when it does not hold.
   //   world.always("bounded", [&](const View& view) { const Server* server = view.peek(ref); return !server || …; });
   void always(std::string name, Condition holds);
 
@@ -116,6 +120,7 @@ class World {
   static void carry_out(Step& step) noexcept;
   Plan& add_plan(Duration time, std::function<void()> what);
   void withdraw(Plan& plan) noexcept;
+  const Process* running_process() const noexcept;
   Process& add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port);
   void stop_if_done() noexcept;
   std::string describe_stuck() const;
