@@ -59,8 +59,17 @@ class FerryHistory(unittest.TestCase, program.Checks):
         self.refuse_usage("cannot be read", command=["ferry-history", str(self.folder)])
         self.refuse_usage("bad:2: this is no JSON", command=["ferry-history", self.file("bad", GOOD[:21] + "what\n")])
 
-    def test_output_that_cannot_be_written_is_a_failure(self):
-        self.fail_where_output_cannot_be_written("ferry-history", self.file("good", GOOD))
+    def test_output_that_cannot_be_written_is_exit_code_2(self):
+        for arguments in ([self.file("good", GOOD)], ["--help"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([program.BIN / "ferry-history", *arguments], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (2, "ferry-history: the output cannot be written: No space "
+                                                                 "left on device\n"))
+
+    def test_a_line_of_any_depth_is_refused_in_a_sentence(self):
+        deep = self.file("deep", '{"caller":0,"call":"read","value":' + "[" * 200000 + "]" * 200000 + "}")
+        self.refuse_usage("deep:1: lists within lists", command=["ferry-history", "--model", "register", deep])
 
 
 unittest.main()

@@ -33,7 +33,7 @@ TEST(History, WritesLinesThatAreReadAgain) {
       "{\"caller\":2,\"key\":7,\"call\":\"compare_swap\",\"value\":-6,\"expected\":5,\"called\":11,\"returned\":21,"
       "\"result\":5}\n"
       "{\"caller\":3,\"key\":8,\"call\":\"fetch_add\",\"value\":1,\"called\":13}\n");
-  const auto read = parse_history("lines", history.to_json_lines(), "register");
+  const auto read = parse_history("lines", history.to_json_lines(RegisterModel{}));
   ASSERT_TRUE(read) << read.error().to_text();
   ASSERT_EQ(read->calls.size(), 3U);
   EXPECT_EQ(read->keys, (std::vector<std::string>{"7", "8"}));
@@ -61,6 +61,8 @@ TEST(HistoryFile, FirstLineSaysWhatTheObjectsAre) {
                     "{\"caller\":0,\"call\":\"push\",\"value\":4,\"called\":3,\"returned\":4,\"result\":1}\n");
   ASSERT_TRUE(queue) << queue.error().to_text();
   EXPECT_EQ(judge(*queue).kind, Verdict::Kind::not_linearizable);
+  EXPECT_EQ(QueueModel(1).to_json(), "{\"model\":\"queue\",\"capacity\":1}");
+  EXPECT_EQ(RegisterModel({1, 2}).to_json(), "{\"model\":\"register\",\"initial\":[1,2]}");
   const auto lock = parse_history("f", "{\"caller\":0,\"call\":\"acquire\",\"called\":1,\"returned\":2}\n", "lock");
   ASSERT_TRUE(lock) << lock.error().to_text();
   EXPECT_TRUE(judge(*lock));
@@ -73,9 +75,15 @@ TEST(HistoryFile, WhatIsWrongIsNamedWithItsLineAndWhatWasExpected) {
     std::string text;
     std::string error;
   } kCases[] = {
-      {"",
-       "f: nothing says what the objects are; expected a first line such as {\"model\":\"register\"}, or the option "
+      {"", "f: there are no calls; expected one on each line"},
+      {head, "f:1: there are no calls; expected one on each line"},
+      {call + call,
+       "f:1: nothing says what the objects are; expected a first line such as {\"model\":\"register\"}, or the option "
        "--model (one of register, lock, queue)"},
+      {head + "{\"caller\":0,\"caller\":1}", "f:2: \"caller\" is there twice"},
+      {head + "{\"caller\":[[0]]}", "f:2: lists within lists; expected integers, texts, and lists of integers"},
+      {head + "{\"caller\":\"" + std::string(90, 'x') + "\",\"call\":\"read\"}",
+       "f:2: \"caller\" is \"" + std::string(59, 'x') + "…; expected a 64-bit integer"},
       {head + "nonsense\n", "f:2: this is no JSON; expected an object on each line"},
       {head + "[1]\n", "f:2: found array; expected an object on each line"},
       {"{\"model\":\"tree\"}\n", "f:1: \"tree\" is no model; expected one of register, lock, queue"},

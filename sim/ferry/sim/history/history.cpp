@@ -1,7 +1,6 @@
 #include <ferry/sim/history/history.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <ferry/base/check.hpp>
 
@@ -10,13 +9,6 @@ namespace {
 
 std::int64_t count_of(TimePoint time) noexcept {
   return time.time_since_epoch().count();
-}
-
-// An integer, a list of them, or null.
-std::string json_of(const Words& words) {
-  return words.empty()       ? "null"
-         : words.size() == 1 ? fmt::format("{}", words.front())
-                             : fmt::format("[{}]", fmt::join(words, ","));
 }
 
 }  // namespace
@@ -49,19 +41,18 @@ std::vector<ObjectCall> History::calls() const {
   return calls;
 }
 
-std::string History::to_json_lines() const {
-  std::string text;
+std::string History::lines_behind(std::string text) const {
   for (const ObjectCall& call : calls()) {
     text += fmt::format(R"({{"caller":{},"key":{},"call":"{}")", call.caller, call.key, to_string(call.input.method));
     if (!call.input.argument.empty()) {
-      text += fmt::format(R"(,"value":{})", json_of(call.input.argument));
+      text += fmt::format(R"(,"value":{})", ObjectModel::json_of(call.input.argument));
     }
     if (!call.input.expected.empty()) {
-      text += fmt::format(R"(,"expected":{})", json_of(call.input.expected));
+      text += fmt::format(R"(,"expected":{})", ObjectModel::json_of(call.input.expected));
     }
     text += fmt::format(R"(,"called":{})", call.called);
     if (call.output) {
-      text += fmt::format(R"(,"returned":{},"result":{})", call.returned, json_of(*call.output));
+      text += fmt::format(R"(,"returned":{},"result":{})", call.returned, ObjectModel::json_of(*call.output));
     }
     text += "}\n";
   }

@@ -34,10 +34,15 @@ class History {
   // For check_linearizable, without those that were withdrawn.
   std::vector<ObjectCall> calls() const;
 
-  // A line for each call.
-  std::string to_json_lines() const;
+  // A history file: a line for the model, then one for each call.
+  template <class Model>
+  std::string to_json_lines(const Model& model) const {
+    return lines_behind(model.to_json() + "\n");
+  }
 
  private:
+  std::string lines_behind(std::string text) const;
+
   std::vector<ObjectCall> calls_;  // by Open
   std::vector<bool> withdrawn_;
 };

@@ -52,6 +52,25 @@ std::string ObjectModel::text(const Input& input, const Output* output) {
   return output == nullptr ? text + ", outcome unknown" : output->empty() ? text : text + " = " + text_of(*output);
 }
 
+std::string ObjectModel::json_of(const Words& words) {
+  return words.empty()       ? "null"
+         : words.size() == 1 ? fmt::format("{}", words.front())
+                             : fmt::format("[{}]", fmt::join(words, ","));
+}
+
+std::string RegisterModel::to_json() const {
+  return fmt::format(R"({{"model":"register","initial":{}}})", json_of(initial_));
+}
+
+std::string LockModel::to_json() const {
+  return R"({"model":"lock"})";
+}
+
+std::string QueueModel::to_json() const {
+  return capacity_ == SIZE_MAX ? R"({"model":"queue"})"
+                               : fmt::format(R"({{"model":"queue","capacity":{}}})", capacity_);
+}
+
 bool RegisterModel::apply(State& state, const Input& input, const Output* output) const {
   switch (input.method) {
     case Method::read:

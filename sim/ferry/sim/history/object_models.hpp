@@ -48,6 +48,7 @@ class ObjectModel {
   using Output = ObjectOutput;
 
   static std::uint64_t hash(const State& state) noexcept;
+  static std::string json_of(const Words& words);  // an integer, a list of them, or null
   static std::string text(const Input& input, const Output* output);
 };
 
@@ -57,6 +58,7 @@ class RegisterModel : public ObjectModel {
   explicit RegisterModel(Words initial = {0}) : initial_(std::move(initial)) {}
 
   State initial() const { return initial_; }
+  std::string to_json() const;  // the first line of a history file (README.md)
   bool apply(State& state, const Input& input, const Output* output) const;
   using ObjectModel::text;
   std::string text(const State& state) const;
@@ -69,6 +71,7 @@ class RegisterModel : public ObjectModel {
 class LockModel : public ObjectModel {
  public:
   State initial() const { return {}; }
+  std::string to_json() const;
   bool apply(State& state, const Input& input, const Output* output) const;
   using ObjectModel::text;
   std::string text(const State& state) const;
@@ -80,6 +83,7 @@ class QueueModel : public ObjectModel {
   explicit QueueModel(std::size_t capacity = SIZE_MAX) : capacity_(capacity) {}
 
   State initial() const { return {}; }
+  std::string to_json() const;
   bool apply(State& state, const Input& input, const Output* output) const;
   using ObjectModel::text;
   std::string text(const State& state) const;

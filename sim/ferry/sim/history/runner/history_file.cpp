@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -42,6 +43,31 @@ constexpr std::array<Shape, 10> kShapes{{{Method::read, 0, false, false, false},
                                          {Method::push, 2, true, false, false},
                                          {Method::pop, 2, false, false, false}}};
 
+// As it stands in the file, so much of it as fits a line.
+std::string shown(const json& value) {
+  constexpr std::size_t kShown = 60;
+  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() <= kShown ? text : text.substr(0, kShown) + "…";
+}
+
+// What a line may be before it is known what it is: no deeper than a list in an object, no member twice.
+class LineRules {
+ public:
+  bool operator()(int depth, json::parse_event_t event, json& parsed) {
+    constexpr int kDepth = 2;
+    if (depth > kDepth) {
+      throw Wrong("lists within lists; expected integers, texts, and lists of integers");
+    }
+    if (event == json::parse_event_t::key && depth == 1 && !names_.insert(parsed.get<std::string>()).second) {
+      throw Wrong(fmt::format("{} is there twice", shown(parsed)));
+    }
+    return true;
+  }
+
+ private:
+  std::set<std::string> names_;
+};
+
 std::size_t model_named(std::string_view name) {
   const auto found = std::find(kModels.begin(), kModels.end(), name);
   if (found == kModels.end()) {
@@ -68,7 +94,7 @@ const json& member(const json& line, const char* name, const char* expected) {
 
 std::int64_t integer(const json& value, const char* name) {
   if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) {
-    throw Wrong(fmt::format("\"{}\" is {}; expected a 64-bit integer", name, value.dump()));
+    throw Wrong(fmt::format("\"{}\" is {}; expected a 64-bit integer", name, shown(value)));
   }
   return value.get<std::int64_t>();
 }
@@ -101,7 +127,7 @@ class Reader {
   void read(const std::string& text) {
     json line;
     try {
-      line = json::parse(text);
+      line = json::parse(text, LineRules());
     } catch (const json::parse_error&) {
       throw Wrong("this is no JSON; expected an object on each line");
     }
@@ -117,11 +143,8 @@ class Reader {
   }
 
   HistoryFile finish() && {
-    if (!model_) {
-      throw Wrong(
-          fmt::format("nothing says what the objects are; expected a first line such as {{\"model\":\"register\"}}, "
-                      "or the option --model (one of {})",
-                      fmt::join(kModels, ", ")));
+    if (file_.calls.empty()) {
+      throw Wrong("there are no calls; expected one on each line");
     }
     file_.model = *model_ == 0   ? AnyModel(RegisterModel(initial_))
                   : *model_ == 1 ? AnyModel(LockModel())
@@ -137,7 +160,7 @@ class Reader {
     }
     const json& name = line.at("model");
     if (!name.is_string()) {
-      throw Wrong(fmt::format("\"model\" is {}; expected one of {}", name.dump(), fmt::join(kModels, ", ")));
+      throw Wrong(fmt::format("\"model\" is {}; expected one of {}", shown(name), fmt::join(kModels, ", ")));
     }
     const std::size_t named = model_named(name.get<std::string>());
     if (model_ && *model_ != named) {
@@ -173,13 +196,19 @@ class Reader {
           names.push_back(to_string(shape.method));
         }
       }
-      throw Wrong(fmt::format("\"call\" is {}; expected one of {}", call.dump(), fmt::join(names, ", ")));
+      throw Wrong(fmt::format("\"call\" is {}; expected one of {}", shown(call), fmt::join(names, ", ")));
     }
     return *found;
   }
 
   void read_call(const json& line) {
     refuse_other_members(line, {"caller", "key", "call", "value", "expected", "called", "returned", "result"});
+    if (!model_) {
+      throw Wrong(
+          fmt::format("nothing says what the objects are; expected a first line such as {{\"model\":\"register\"}}, "
+                      "or the option --model (one of {})",
+                      fmt::join(kModels, ", ")));
+    }
     const Shape& shape = shape_of(line);
     ObjectCall call;
     const std::int64_t caller = integer(member(line, "caller", "a number"), "caller");
@@ -226,7 +255,7 @@ class Reader {
     if (shape.gives_nothing) {
       if (line.contains("result") && !line.at("result").is_null()) {
         throw Wrong(
-            fmt::format("{} gives nothing, but \"result\" is {}", to_string(shape.method), line.at("result").dump()));
+            fmt::format("{} gives nothing, but \"result\" is {}", to_string(shape.method), shown(line.at("result"))));
       }
       return {};
     }

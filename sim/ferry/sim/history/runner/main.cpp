@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace {
 
 constexpr int kFailed = 1;  // a history is not linearizable, or undecided
-constexpr int kWrong = 2;   // wrong usage, or a file that is no history
+constexpr int kWrong = 2;   // wrong usage, a file that is no history, or output that cannot be written
 
 struct Arguments {
   std::vector<std::string> files;
@@ -48,6 +49,15 @@ void say(const std::string& text) {
 
 void complain(const std::string& text) {
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+}
+
+// The status, unless what was said has not arrived.
+int written(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    return status;
+  }
+  complain(fmt::format("ferry-history: the output cannot be written: {}\n", std::strerror(errno)));
+  return kWrong;
 }
 
 int judge_file(const std::string& name, const Arguments& arguments) {
@@ -83,7 +93,7 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Judges histories of shared objects (registers, locks, queues): is each linearizable? Exit code 0: all are; 1: "
       "one "
-      "is not, or could not be decided; 2: wrong usage, or a file that is no history.",
+      "is not, or could not be decided; 2: anything else.",
       "ferry-history");
   Arguments arguments;
   app.add_option("FILE", arguments.files, "JSON lines, one call each; - is the standard input")->required();
@@ -96,15 +106,16 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kWrong;
+    std::ostringstream out;
+    std::ostringstream complaint;
+    const int status = app.exit(error, out, complaint) == 0 ? 0 : kWrong;
+    say(out.str());
+    complain(complaint.str());
+    return written(status);
   }
   int status = 0;
   for (const std::string& file : arguments.files) {
     status = std::max(status, judge_file(file, arguments));
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    complain(fmt::format("ferry-history: the verdicts cannot be written: {}\n", std::strerror(errno)));
-    return kFailed;
-  }
-  return status;
+  return written(status);
 }
