@@ -96,6 +96,19 @@ class Judging(Folder):
                                       "or sample it with --strategy random\n")
         self.assertEqual(done.stdout, "1 test: 0 verdicts ok, 1 unknown\n")
 
+    def test_a_test_of_which_no_run_ends_says_so(self):
+        path = self.file("litmus L\ninit x@A=0 y@B=0\nqueue q A B\nthread A on A\n put q y@B <- x@A\n poll q\n poll q\n"
+                         "ask y@B = 1\nexpect strict forbidden\n")
+        self.assertRegex(self.succeed(NAME, path, "--profile", "strict", "--explain", "L"),
+                         "No outcome satisfies y@B = 1: no run ends, for a thread waits or polls for what never comes "
+                         r"\([0-9]+ stuck\)\.")
+
+    def test_a_test_whose_states_take_too_much_memory_is_given_up(self):
+        done = program.run(NAME, "--max-memory", "1", "--profile", "strict", self.file(stores(5)))
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "^ferry-litmus: the states of Large under strict, [0-9]+ so far, take more than 1 "
+                                      "MiB: raise --max-memory, or sample it with --strategy random\n$")
+
     def test_statistics_say_how_fast_it_was(self):
         done = program.run(NAME, "--statistics", *SUITE)
         self.assertEqual(done.returncode, 0)

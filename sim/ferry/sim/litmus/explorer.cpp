@@ -31,8 +31,8 @@ class Explorer {
         machine_.take(next_, step);
         discover(next_);
       }
-      if (seen_.size() > options_.max_states) {
-        return too_many_states(machine_, options_);
+      if (is_too_much(options_, seen_.size(), seen_.bytes() + open_.capacity() * sizeof(StateNumber))) {
+        return too_much(machine_, options_, seen_.size());
       }
     }
     result_.states = seen_.size();
@@ -79,9 +79,19 @@ Result<Exploration> explore(const Machine& machine, const ExploreOptions& option
   return Explorer(machine, options).run();
 }
 
-Failure too_many_states(const Machine& machine, const ExploreOptions& options) {
-  return Failure(errc::resource_exhausted, fmt::format("{} has more than {} states under {}", machine.program().name,
-                                                       options.max_states, to_string(machine.profile().name)));
+bool is_too_much(const ExploreOptions& options, std::size_t states, std::size_t bytes) noexcept {
+  return states > options.max_states || bytes > options.max_bytes;
+}
+
+Failure too_much(const Machine& machine, const ExploreOptions& options, std::size_t states) {
+  const auto& name = machine.program().name;
+  const auto profile = to_string(machine.profile().name);
+  return Failure(
+      errc::resource_exhausted,
+      states > options.max_states
+          ? fmt::format("{} has more than {} states under {}: raise --max-states", name, options.max_states, profile)
+          : fmt::format("the states of {} under {}, {} so far, take more than {} MiB: raise --max-memory", name,
+                        profile, states, options.max_bytes >> 20));
 }
 
 Outcome outcome_of(const State& state) {

@@ -27,6 +27,10 @@ std::string_view StateTable::operator[](StateNumber number) const noexcept {
   return {places_[number] + sizeof length, length};
 }
 
+std::size_t StateTable::bytes() const noexcept {
+  return blocks_.size() * kBlockSize + places_.capacity() * sizeof(const char*) + slots_.size() * sizeof(Slot);
+}
+
 std::pair<StateNumber, bool> StateTable::insert(std::string_view encoding) {
   if (3 * (size() + 1) > 2 * slots_.size()) {
     grow();

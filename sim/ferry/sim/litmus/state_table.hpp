@@ -28,6 +28,7 @@ class StateTable {
   std::string_view operator[](StateNumber number) const noexcept;  // valid as long as the table
 
   std::size_t size() const noexcept { return places_.size(); }
+  std::size_t bytes() const noexcept;  // of memory that it takes
 
  private:
   struct Slot {

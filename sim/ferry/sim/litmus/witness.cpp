@@ -41,8 +41,8 @@ class WitnessSearch {
         machine_.take(next_, step);
         add(next_, {number, step, actor_of(step)});
       }
-      if (seen_.size() > options_.max_states) {
-        return too_many_states(machine_, options_);
+      if (is_too_much(options_, seen_.size(), seen_.bytes() + nodes_.capacity() * sizeof(Node))) {
+        return too_much(machine_, options_, seen_.size());
       }
     }
     return std::optional<Witness>();

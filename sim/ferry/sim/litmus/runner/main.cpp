@@ -1,6 +1,7 @@
 // ferry-litmus: runs litmus tests on the fabric model. See README.md in the folder above.
 
 #include <chrono>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,13 @@ int main(int argc, char** argv) {
   }
   const auto begin = now();
   Session session(settings);
-  const int status = session.run();
+  int status = 0;
+  try {
+    status = session.run();
+  } catch (const std::bad_alloc&) {
+    complain("there is no memory left: lower --max-memory, or sample with --strategy random");
+    return 2;
+  }
   if (settings.statistics) {
     const double seconds = std::chrono::duration<double>(now() - begin).count();
     complain(fmt::format("{} states in {:.3f} s, {:.0f} states/s", session.states(), seconds,

@@ -98,8 +98,14 @@ bool Session::explain(const Program& program, ProfileName profile) {
     return false;
   }
   if (!*witness) {
-    output_.write(fmt::format("{} {}: forbidden. No outcome satisfies {}.\n", program.name, to_string(profile),
-                              to_text(program, *program.question)));
+    const auto explored = explore(machine, explore_options(machine));
+    const std::size_t stuck = explored && explored->outcomes.empty() ? explored->stuck : 0;
+    output_.write(fmt::format("{} {}: forbidden. No outcome satisfies {}{}.\n", program.name, to_string(profile),
+                              to_text(program, *program.question),
+                              stuck == 0 ? ""
+                                         : fmt::format(": no run ends, for a thread waits or polls for what never "
+                                                       "comes ({} stuck)",
+                                                       stuck)));
     return true;
   }
   output_.write(witness_text(machine, **witness));
@@ -156,14 +162,14 @@ bool Session::write_diagram(const Machine& machine, const Witness& witness) {
 }
 
 ExploreOptions Session::explore_options(const Machine& machine) {
-  return {settings_.max_states, [this, &machine](std::size_t states) {
+  return {settings_.max_states, settings_.max_mebibytes << 20, [this, &machine](std::size_t states) {
             progress_.show(
                 fmt::format("{} {}: {} states", machine.program().name, to_string(machine.profile().name), states));
           }};
 }
 
 void Session::report_failure(const Failure& failure) {
-  complain(failure.detail() + ": raise --max-states, or sample it with --strategy random");
+  complain(failure.detail() + ", or sample it with --strategy random");
 }
 
 }  // namespace ferry::sim::litmus::runner

@@ -30,7 +30,7 @@ std::string impossible(const CLI::App& app, const Settings& settings) {
       }
     }
   } else {
-    for (const char* option : {"--explain", "--svg", "--max-states"}) {
+    for (const char* option : {"--explain", "--svg", "--max-states", "--max-memory"}) {
       if (given(option)) {
         return std::string(option) + " needs all states: leave out --strategy, or say --strategy exhaustive";
       }
@@ -78,6 +78,11 @@ std::optional<int> parse_command_line(int argc, char** argv, Settings& settings)
   app.add_option("--max-states", settings.max_states, "give up a test that has more")
       ->check(refuse_sign)
       ->check(CLI::Range(std::size_t{1}, kMaxStates))
+      ->capture_default_str();
+  app.add_option("--max-memory", settings.max_mebibytes, "give up a test whose states take more, in MiB")
+      ->type_name("MIB")
+      ->check(refuse_sign)
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 24))
       ->capture_default_str();
   app.add_flag("--statistics", settings.statistics, "say on stderr how many states were explored, and how fast");
   try {

@@ -25,6 +25,7 @@ struct Settings {
   std::size_t runs = SampleOptions{}.runs;
   std::uint64_t seed = SampleOptions{}.seed;
   std::size_t max_states = kDefaultMaxStates;
+  std::size_t max_mebibytes = kDefaultMaxBytes >> 20;
   bool outcomes = false;
   bool json = false;
   bool statistics = false;
