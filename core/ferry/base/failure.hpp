@@ -42,12 +42,12 @@ class [[nodiscard]] Failure {
   const std::string& detail() const noexcept { return info_->detail; }
   const std::string& operation() const noexcept { return info_->operation; }
   const std::string& peer() const noexcept { return info_->peer; }
-  std::uint64_t offset() const noexcept { return info_->offset; }  // bytes, from the start of the region
+  std::uint64_t offset() const noexcept { return info_->offset; }  // bytes, from the start of what was referred to
   std::uint64_t length() const noexcept { return info_->length; }  // bytes asked for
   std::uint64_t size() const noexcept { return info_->size; }      // bytes that the reference or frame holds
 
   // None: "no failure".
-  // "read_into of [offset 96, length 16) of 100 bytes from worker/2: invalid_range: …"
+  // "read_into of offset 96, length 16 of 100 bytes at worker/2: invalid_range: …"
   std::string to_text() const;
 
  private:
