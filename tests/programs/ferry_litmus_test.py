@@ -92,13 +92,13 @@ class Judging(Folder):
         self.assertIn("Large strict allowed unchecked 1000 states", self.succeed(NAME, path, "--max-states", "1000"))
         done = program.run(NAME, "--max-states", "999", "--profile", "strict", path)
         self.assertEqual(done.returncode, 2)
-        self.assertEqual(done.stderr, "ferry-litmus: Large has more than 999 states under strict: raise --max-states, "
-                                      "or sample it with --strategy random\n")
+        self.assertEqual(done.stderr, "ferry-litmus: Large has more than 999 states under strict: raise --max-states "
+                                      "or --max-memory, or sample it with --strategy random\n")
         self.assertEqual(done.stdout, "1 test: 0 verdicts ok, 1 unknown\n")
 
     def test_a_test_of_which_no_run_ends_says_so(self):
-        path = self.file("litmus L\ninit x@A=0 y@B=0\nqueue q A B\nthread A on A\n put q y@B <- x@A\n poll q\n poll q\n"
-                         "ask y@B = 1\nexpect strict forbidden\n")
+        path = self.file("litmus L\ninit x@A=0 y@B=0\nqueue q A B\nthread A on A\n put q y@B <- x@A\n"
+                         " poll q\n poll q\nask y@B = 1\nexpect strict forbidden\n")
         self.assertRegex(self.succeed(NAME, path, "--profile", "strict", "--explain", "L"),
                          "No outcome satisfies y@B = 1: no run ends, for a thread waits or polls for what never comes "
                          r"\([0-9]+ stuck\)\.")
@@ -106,8 +106,9 @@ class Judging(Folder):
     def test_a_test_whose_states_take_too_much_memory_is_given_up(self):
         done = program.run(NAME, "--max-memory", "1", "--profile", "strict", self.file(stores(5)))
         self.assertEqual(done.returncode, 2)
-        self.assertRegex(done.stderr, "^ferry-litmus: the states of Large under strict, [0-9]+ so far, take more than 1 "
-                                      "MiB: raise --max-memory, or sample it with --strategy random\n$")
+        self.assertRegex(done.stderr, "^ferry-litmus: the states of Large under strict, [0-9]+ so far, "
+                                      "take more than 1 MiB: raise --max-states or --max-memory, or sample it with "
+                                      "--strategy random\n$")
 
     def test_statistics_say_how_fast_it_was(self):
         done = program.run(NAME, "--statistics", *SUITE)

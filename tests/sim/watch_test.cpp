@@ -178,15 +178,15 @@ TEST(Watches, ThatThrowFailTheRunAndSayWhat) {
   };
   EXPECT_EQ(
       text_of([](World& world) { world.always("fine", [](const View&) -> bool { throw std::runtime_error("no"); }); }),
-      "the condition of always(\"fine\") threw: no");
+      "the condition of always(\"fine\") threw: std::runtime_error: no");
   EXPECT_EQ(text_of([](World& world) { world.when([](const View&) -> bool { throw 7; }, [] {}); }),
-            "a condition that is waited for threw: an exception that is no std::exception");
+            "a condition that is waited for threw: an exception that is not derived from std::exception");
   EXPECT_EQ(text_of([](World& world) {
               world.when([](const View&) { return true; }, [] { throw std::runtime_error("nor this"); });
             }),
-            "a plan threw: nor this");
+            "a plan threw: std::runtime_error: nor this");
   EXPECT_EQ(text_of([](World& world) { world.at(10us, [] { throw std::runtime_error("late"); }); }),
-            "a plan threw: late");
+            "a plan threw: std::runtime_error: late");
 }
 
 TEST(Watches, EmptyFunctionsAreRefused) {

@@ -28,7 +28,8 @@ TEST(History, WritesLinesThatAreReadAgain) {
   history.withdraw(dropped);
   history.end(exchange, {5}, at(21));
   EXPECT_EQ(
-      history.to_json_lines(),
+      history.to_json_lines(RegisterModel{}),
+      "{\"model\":\"register\",\"initial\":0}\n"
       "{\"caller\":1,\"key\":7,\"call\":\"write\",\"value\":5,\"called\":10,\"returned\":20,\"result\":null}\n"
       "{\"caller\":2,\"key\":7,\"call\":\"compare_swap\",\"value\":-6,\"expected\":5,\"called\":11,\"returned\":21,"
       "\"result\":5}\n"

@@ -86,12 +86,11 @@ bool is_too_much(const ExploreOptions& options, std::size_t states, std::size_t 
 Failure too_much(const Machine& machine, const ExploreOptions& options, std::size_t states) {
   const auto& name = machine.program().name;
   const auto profile = to_string(machine.profile().name);
-  return Failure(
-      errc::resource_exhausted,
-      states > options.max_states
-          ? fmt::format("{} has more than {} states under {}: raise --max-states", name, options.max_states, profile)
-          : fmt::format("the states of {} under {}, {} so far, take more than {} MiB: raise --max-memory", name,
-                        profile, states, options.max_bytes >> 20));
+  return Failure(errc::resource_exhausted,
+                 states > options.max_states
+                     ? fmt::format("{} has more than {} states under {}", name, options.max_states, profile)
+                     : fmt::format("the states of {} under {}, {} so far, take more than {} MiB", name, profile, states,
+                                   options.max_bytes >> 20));
 }
 
 Outcome outcome_of(const State& state) {

@@ -24,8 +24,8 @@ inline constexpr std::size_t kDefaultMaxBytes = std::size_t{4096} << 20;  // whe
 
 struct ExploreOptions {
   std::size_t max_states = kDefaultMaxStates;          // 1 to kMaxStates (state_table.hpp)
-  std::size_t max_bytes = kDefaultMaxBytes;            // for the states
   std::function<void(std::size_t states)> progress{};  // called now and then, if it is set
+  std::size_t max_bytes = kDefaultMaxBytes;            // for the states
 };
 
 // Fails with errc::resource_exhausted when there are more states than max_states, or they take more than max_bytes.

@@ -162,14 +162,14 @@ bool Session::write_diagram(const Machine& machine, const Witness& witness) {
 }
 
 ExploreOptions Session::explore_options(const Machine& machine) {
-  return {settings_.max_states, settings_.max_mebibytes << 20, [this, &machine](std::size_t states) {
-            progress_.show(
-                fmt::format("{} {}: {} states", machine.program().name, to_string(machine.profile().name), states));
-          }};
+  const auto show = [this, &machine](std::size_t states) {
+    progress_.show(fmt::format("{} {}: {} states", machine.program().name, to_string(machine.profile().name), states));
+  };
+  return {settings_.max_states, show, settings_.max_mebibytes << 20};
 }
 
 void Session::report_failure(const Failure& failure) {
-  complain(failure.detail() + ", or sample it with --strategy random");
+  complain(failure.detail() + ": raise --max-states or --max-memory, or sample it with --strategy random");
 }
 
 }  // namespace ferry::sim::litmus::runner
