@@ -58,7 +58,7 @@ class TestLoop final : public Executor, public Reactor {
     any |= run_jobs();
     for (EventSource* source : sources()) {
       if (enter(*source)) {
-        if (std::erase(prepared_, source) != 0) {
+        if (was_prepared(*source)) {
           source->woken();
         }
         any |= source->poll();
@@ -154,6 +154,11 @@ class TestLoop final : public Executor, public Reactor {
     visited_ = &source;
     stepping_ = std::this_thread::get_id();
     return true;
+  }
+  // And is not any more.
+  bool was_prepared(EventSource& source) {
+    const std::lock_guard lock(mutex_);
+    return std::erase(prepared_, &source) != 0;
   }
   void leave() {
     const std::lock_guard lock(mutex_);
