@@ -167,7 +167,9 @@ TEST(SystemExecutor, PostsMakeNoSystemCallWhileAThreadLooksForWork) {
     }
   }
   const SystemExecutorStats stats = executor->stats();
-  EXPECT_LT(stats.wakes() + stats.loop_waits + stats.parks, stats.jobs / 100);
+  // What the system keeps from its core for a millisecond is relieved by the progress thread at a tick: a wait and a
+  // wake each. A call for each post would be 10,000 of both.
+  EXPECT_LT(stats.wakes() + stats.loop_waits + stats.parks, stats.jobs / 100 + 2 * stats.ticks);
   EXPECT_EQ(stats.jobs, 10000U);
 }
 
