@@ -35,9 +35,12 @@ std::uint64_t PCTChoices::priority_of(Lane lane) {
 
 std::size_t PCTChoices::highest(std::span<const Lane> lanes) {
   std::size_t best = 0;
+  std::uint64_t best_priority = priority_of(lanes[0]);
   for (std::size_t index = 1; index < lanes.size(); ++index) {
-    if (priority_of(lanes[index]) > priority_of(lanes[best])) {
+    const std::uint64_t priority = priority_of(lanes[index]);
+    if (priority > best_priority) {
       best = index;
+      best_priority = priority;
     }
   }
   return best;
