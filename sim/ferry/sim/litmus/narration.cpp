@@ -163,6 +163,18 @@ class Narrator {
             written + " leaves the store buffer and reaches memory"};
   }
 
+  // Appends to a list of writes on their way to memory.
+  Event send(std::deque<EventNumber>& on_their_way, LaneIndex lane, const std::string& operation,
+             const std::string& written) {
+    on_their_way.push_back(out_.events.size());
+    return {Event::Kind::local,
+            lane,
+            {},
+            {},
+            "sends " + written,
+            fmt::format("{} sends {} toward memory", operation, written)};
+  }
+
   Event advance(const Step& step) {
     const Queue& queue = program_.queues[step.actor];
     const OperationIndex number = state_.queues[step.actor].list[step.position].operation;
@@ -198,22 +210,10 @@ class Narrator {
                 atomic_label(operation, value),
                 fmt::format("{} {}", text, atomic_effect(operation, value))};
       case SubAction::put_write:
-        to_remote_[step.actor].push_back(out_.events.size());
-        return {Event::Kind::local,
-                lane,
-                {},
-                {},
-                "sends " + assignment(remote, value),
-                fmt::format("{} sends {} toward memory", text, assignment(remote, value))};
+        return send(to_remote_[step.actor], lane, text, assignment(remote, value));
       case SubAction::get_result:
       case SubAction::atomic_result:
-        to_local_[step.actor].push_back(out_.events.size());
-        return {Event::Kind::local,
-                lane,
-                {},
-                {},
-                "sends " + assignment(local, value),
-                fmt::format("{} sends {} toward memory", text, assignment(local, value))};
+        return send(to_local_[step.actor], lane, text, assignment(local, value));
     }
     return {};
   }
