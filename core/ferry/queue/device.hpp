@@ -25,6 +25,7 @@ enum class OrderClass : std::uint8_t {
 struct DeviceLimits {
   OrderClass order = OrderClass::unordered;
   bool atomics = false;              // fetch_add and compare_swap by the device
+  bool flush = false;                // Verb::flush
   std::uint64_t message = 1U << 30;  // bytes of one request, at most
   std::size_t requests = 1024;       // of QueuePairOptions, at most
   std::size_t receives = 1024;

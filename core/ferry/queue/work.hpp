@@ -17,6 +17,7 @@ enum class Verb : std::uint8_t {
   fetch_add,     // on a remote 8-byte word, by the device; the old value to local memory
   compare_swap,  // same
   send,          // local bytes into the memory of the next receive posted at the other end
+  flush,         // moves nothing; completes when every earlier put of this queue pair is in memory
 };
 
 // What reaches remote memory: a key of the owner's device, and the address that goes with it.
@@ -34,10 +35,11 @@ struct WorkRequest {
   std::uint32_t immediate = 0;
   std::byte* local = nullptr;  // of put and send: only read
   std::uint32_t local_key = 0;
-  std::uint64_t length = 0;    // bytes, at most DeviceLimits::message; atomics: 8
-  RemoteAddress remote{};      // put, get, atomics; not looked at if length is 0
-  std::uint64_t operand = 0;   // fetch_add: addend; compare_swap: the new value
-  std::uint64_t expected = 0;  // compare_swap
+  std::uint64_t length = 0;       // bytes, at most DeviceLimits::message; atomics: 8
+  RemoteAddress remote{};         // put, get, atomics; not looked at if length is 0
+  std::uint64_t operand = 0;      // fetch_add: addend; compare_swap: the new value
+  std::uint64_t expected = 0;     // compare_swap
+  std::uint32_t invalidates = 0;  // send: a key of the other end that is dead before its receive completes; 0: none
 };
 
 enum class WorkStatus : std::uint8_t {

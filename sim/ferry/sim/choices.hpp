@@ -16,13 +16,18 @@
 namespace ferry::sim {
 
 enum class ChoiceKind : std::uint8_t {
-  next,     // which of the things that can happen does; 0: the one that has been able to for longest
-  latency,  // which row of Profile::delays a packet gets; 0: the plain delay
-  cut,      // where a piece is torn; 0: nowhere
-  hold,     // whether a transmitted write stays in the fabric for long; 0: no
-  remains,  // what of a dead process's packets still arrives; 0: all
+  next,       // which of the things that can happen does; 0: the one that has been able to for longest
+  latency,    // which row of Profile::delays a packet gets; 0: the plain delay
+  cut,        // where a piece is torn; 0: nowhere
+  hold,       // whether a transmitted write stays in the fabric for long; 0: no
+  remains,    // what of a dead process's packets still arrives; 0: all
+  place,      // how long what has arrived takes to take effect; 0: no time
+  drop,       // whether a packet gets lost; 0: no
+  duplicate,  // whether it arrives twice; 0: no
+  delay,      // whether it is late; 0: no
+  stall,      // whether a NIC idles before it sends; 0: no
 };
-inline constexpr std::size_t kChoiceKinds = 5;
+inline constexpr std::size_t kChoiceKinds = 10;
 std::string_view to_string(ChoiceKind kind) noexcept;
 
 // What happens one after another by itself: a process's jobs and timers, one operation's packets at one place.

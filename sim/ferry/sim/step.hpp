@@ -30,6 +30,9 @@ enum class StepKind : std::uint8_t {
   complete,     // the initiator learns the outcome
   silence,      // a cancelled operation is quiet
   memory,       // a region is attached or detached
+  packet,       // a packet arrives at a NIC
+  retry,        // a NIC looks whether what it sent was acknowledged
+  poll,         // a process looks at its completions
 };
 
 class Step {

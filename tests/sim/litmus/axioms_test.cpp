@@ -105,12 +105,16 @@ RC_GTEST_PROP(LitmusAxioms, AgreeWithTheMachineOnMoreRandomPrograms, ()) {
   expect_agreement(drawn_program());
 }
 
-RC_GTEST_PROP(LitmusLaws, StrictAllowsNothingThatPortableForbids, ()) {
+RC_GTEST_PROP(LitmusLaws, AWeakerProfileForbidsNothingThatAStrongerOneAllows, ()) {
   const Program program = drawn_program();
   const auto strict = by_machine(program, profile_of(ProfileName::strict));
   const auto portable = by_machine(program, profile_of(ProfileName::portable));
-  RC_PRE(strict && portable);
+  const auto relaxed = by_machine(program, profile_of(ProfileName::relaxed));
+  const auto unordered = by_machine(program, profile_of(ProfileName::unordered));
+  RC_PRE(strict && portable && relaxed && unordered);
   RC_ASSERT(is_subset(*strict, *portable));
+  RC_ASSERT(is_subset(*portable, *relaxed));
+  RC_ASSERT(is_subset(*relaxed, *unordered));
 }
 
 // Also where the program then gets stuck more often: a run of the longer program that ends is, without the new step, a

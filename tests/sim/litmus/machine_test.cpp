@@ -33,6 +33,25 @@ TEST(LitmusMachine, AProgramWithoutThreadsEndsAsItBegins) {
   expect_outcomes("", {""});
 }
 
+// Rows E29 and E31 of the reliability table: what memory registered for less order adds.
+TEST(LitmusMachine, RelaxedPutsToTheSameBytesMayChangePlaces) {
+  const Program program = program_of(
+      "litmus T\ninit a@A=1 b@A=2 x@B=0\nqueue q A B\nthread A on A\nput q x@B <- a@A\nput q x@B <- b@A\npoll q\n"
+      "poll q\n");
+  EXPECT_EQ(outcomes_of(program, ProfileName::portable), Texts{"a@A=1 b@A=2 x@B=2"});
+  const Texts either{"a@A=1 b@A=2 x@B=1", "a@A=1 b@A=2 x@B=2"};
+  EXPECT_EQ(outcomes_of(program, ProfileName::relaxed), either);
+  EXPECT_EQ(outcomes_of(program, ProfileName::unordered), either);
+}
+
+TEST(LitmusMachine, OnlyUnorderedLetsAGetPassAPutOnTheSameBytes) {
+  const Program program = program_of(
+      "litmus T\ninit a@A=1 b@A=9 x@B=0\nqueue q A B\nthread A on A\nput q x@B <- a@A\nget q b@A <- x@B\npoll q\n"
+      "poll q\n");
+  EXPECT_EQ(outcomes_of(program, ProfileName::relaxed), Texts{"a@A=1 b@A=1 x@B=1"});
+  EXPECT_EQ(outcomes_of(program, ProfileName::unordered), (Texts{"a@A=1 b@A=0 x@B=1", "a@A=1 b@A=1 x@B=1"}));
+}
+
 TEST(LitmusMachine, ValuesWrap) {
   expect_outcomes(
       "init x@A=18446744073709551615 y@B=18446744073709551614 o@A=0\nqueue q A B\nthread A on A\n"

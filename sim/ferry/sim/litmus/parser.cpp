@@ -175,10 +175,10 @@ class TestParser {
   }
 
   void expect_verdict(LineReader& reader) {
-    const std::string_view name = reader.name("a profile (strict or portable)");
+    const std::string_view name = reader.name("a profile (strict, portable, relaxed or unordered)");
     const auto profile = profile_from(name);
     if (!profile) {
-      reader.refuse(quoted(name), "a profile (strict or portable)");
+      reader.refuse(quoted(name), "a profile (strict, portable, relaxed or unordered)");
       return;
     }
     const std::string_view word = reader.name("a verdict (allowed or forbidden)");

@@ -31,6 +31,28 @@ constexpr std::array<Profile, kProfiles> kProfileTable = {{
         /* atomic_write  */ {none,             none,      none,       none,          none},
         /* atomic_result */ {none,             none,      none,       none,          same},
     }}, same},
+    // Memory registered for relaxed ordering: what is written later may land before what was written earlier.
+    {ProfileName::relaxed, {{
+        //                   writes under way  put reads  put writes  atomic writes  results
+        /* put_read      */ {same,             none,      none,       none,          none},
+        /* put_write     */ {none,             none,      none,       same,          none},
+        /* get_read      */ {same,             none,      same,       all,           none},
+        /* get_result    */ {none,             none,      none,       none,          same},
+        /* atomic_read   */ {same,             none,      same,       same,          none},
+        /* atomic_write  */ {none,             none,      none,       none,          none},
+        /* atomic_result */ {none,             none,      none,       none,          same},
+    }}, same},
+    // A read may see what was there before an earlier write as well.
+    {ProfileName::unordered, {{
+        //                   writes under way  put reads  put writes  atomic writes  results
+        /* put_read      */ {same,             none,      none,       none,          none},
+        /* put_write     */ {none,             none,      none,       same,          none},
+        /* get_read      */ {none,             none,      none,       all,           none},
+        /* get_result    */ {none,             none,      none,       none,          same},
+        /* atomic_read   */ {same,             none,      same,       same,          none},
+        /* atomic_write  */ {none,             none,      none,       none,          none},
+        /* atomic_result */ {none,             none,      none,       none,          same},
+    }}, same},
 }};
 // clang-format on
 

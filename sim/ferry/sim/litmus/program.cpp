@@ -6,7 +6,7 @@
 namespace ferry::sim::litmus {
 namespace {
 
-constexpr std::array<std::string_view, kProfiles> kProfileNames = {"strict", "portable"};
+constexpr std::array<std::string_view, kProfiles> kProfileNames = {"strict", "portable", "relaxed", "unordered"};
 constexpr std::array<std::string_view, 2> kVerdictNames = {"allowed", "forbidden"};
 
 template <class Enumeration, std::size_t size>

@@ -111,8 +111,13 @@ enum class AtomicScope : std::uint8_t {
   glob,  // against the owner's CPU too
 };
 
-enum class ProfileName : std::uint8_t { strict, portable };
-inline constexpr std::size_t kProfiles = 2;
+enum class ProfileName : std::uint8_t {
+  strict,     // in-order placement per queue
+  portable,   // what the manual page promises
+  relaxed,    // as portable; puts to the same bytes may change places across messages too
+  unordered,  // as relaxed; gets may pass puts on the same bytes too
+};
+inline constexpr std::size_t kProfiles = 4;
 
 enum class Verdict : std::uint8_t {
   allowed,    // at least one outcome satisfies the question

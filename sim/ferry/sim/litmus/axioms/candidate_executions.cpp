@@ -147,6 +147,9 @@ class Enumeration {
 }  // namespace
 
 Result<std::vector<Outcome>> outcomes(const Program& program, ProfileName profile, std::size_t max_candidates) {
+  if (profile > ProfileName::portable) {
+    return Failure(errc::unsupported, fmt::format("there are no axioms of the profile {}", to_string(profile)));
+  }
   const EventStructure structure(program);
   if (structure.is_too_large) {
     return Failure(errc::too_large, fmt::format("{} has more than {} events", program.name, kMaxEvents));

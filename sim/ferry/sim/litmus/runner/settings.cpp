@@ -57,8 +57,8 @@ std::optional<int> parse_command_line(int argc, char** argv, Settings& settings)
   std::string explain;
   std::string svg;
   app.add_option("FILE", settings.files, "files of litmus tests")->required();
-  app.add_option("--profile", profile, "strict or portable; both if absent")
-      ->check(CLI::IsMember({"strict", "portable"}));
+  app.add_option("--profile", profile, "strict, portable, relaxed or unordered; strict and portable if absent")
+      ->check(CLI::IsMember({"strict", "portable", "relaxed", "unordered"}));
   app.add_option("--strategy", strategy, "exhaustive, or sampled runs: random, pct")
       ->check(CLI::IsMember({"exhaustive", "random", "pct"}))
       ->capture_default_str();

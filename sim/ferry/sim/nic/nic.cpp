@@ -1,0 +1,203 @@
+#include <ferry/sim/nic/nic.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <ferry/sim/nic/sim_queue_pair.hpp>
+
+namespace ferry::sim {
+namespace {
+
+constexpr std::size_t kKeptBytes = 16384;     // of buffer that a free arrival keeps
+constexpr std::uint64_t kLongestStall = 256;  // latencies
+constexpr std::size_t kPolledAtOnce = 16;
+
+}  // namespace
+
+Nic::Nic(Network& network, ProcessNumber process, NicMemory& memory)
+    : network_(network), process_(process), memory_(memory), poll_(this) {
+  const NicOptions& options = network.options();
+  limits_ = {.order = options.profile->order_class,
+             .atomics = options.profile->has_atomics,
+             .flush = true,
+             .message = options.message,
+             .requests = options.requests,
+             .receives = options.receives,
+             .reads = options.reads,
+             .inline_bytes = 0,
+             .granule = options.granule};
+}
+
+Nic::~Nic() {
+  network_.scheduler().withdraw(poll_);
+}
+
+Result<std::unique_ptr<queue::QueuePair>> Nic::create_queue_pair(const queue::QueuePairOptions& options,
+                                                                 queue::QueueEvents& events) {
+  if (options.requests == 0 || options.requests > limits_.requests || options.receives > limits_.receives) {
+    return Failure(errc::invalid_argument,
+                   fmt::format("a queue pair of {} requests and {} receives; the device has 1 to {} and up to {}",
+                               options.requests, options.receives, limits_.requests, limits_.receives));
+  }
+  if (queues_.size() >= this->options().queue_pairs) {
+    return Failure(errc::resource_exhausted,
+                   fmt::format("the NIC has {} queue pairs, as many as it can", queues_.size()));
+  }
+  auto queue = std::make_unique<SimQueuePair>(*this, options, events);
+  if (is_dead_) {
+    queue->kill();
+  }
+  queues_.push_back(queue.get());
+  return std::unique_ptr<queue::QueuePair>(std::move(queue));
+}
+
+Result<std::uint32_t> Nic::register_local(std::byte*, std::size_t) {
+  return std::uint32_t{1};
+}
+
+void Nic::remove(SimQueuePair& queue) noexcept {
+  std::erase(queues_, &queue);
+  std::erase_if(completions_, [&queue](const Entry& entry) { return entry.queue == &queue; });
+}
+
+void Nic::finish(const std::byte* at, std::uint64_t length) noexcept {
+  for (SimQueuePair* queue : queues_) {
+    queue->responder().finish(at, length);
+  }
+}
+
+void Nic::kill() noexcept {
+  is_dead_ = true;
+  network_.scheduler().withdraw(poll_);
+  completions_.clear();
+  for (SimQueuePair* queue : queues_) {
+    queue->kill();
+  }
+}
+
+void Nic::hasten(Step& step, std::uint64_t number) noexcept {
+  withdraw(step);
+  schedule(step, StepKind::place, number, Duration::zero());
+}
+
+void Nic::fold_data(const std::byte* at, std::uint64_t length) noexcept {
+  network_.scheduler().fold_data(wire::ByteView(at, length));
+}
+
+Nic::Pause Nic::pause(const Arrival& arrival, std::uint64_t queue) noexcept {
+  const bool may_be_held = arrival.kind == Arrival::Kind::write && arrival.is_on_its_way;
+  const Duration latency = options().latency;
+  switch (network_.scheduler().choose(ChoiceKind::place, 8, queue)) {
+    case 4:
+      return {latency / 2};
+    case 5:
+      return {latency};
+    case 6:
+      return {latency * 8};
+    case 7:
+      return may_be_held ? Pause{options().hold, true} : Pause{latency * 32};
+    default:
+      return {};
+  }
+}
+
+// Granules are counted from the offset, words from the address.
+std::uint64_t Nic::torn(const std::byte* at, std::uint64_t offset, std::uint64_t length, std::uint64_t queue) noexcept {
+  const std::size_t granule = options().granule;
+  const std::uint64_t position = offset + (reinterpret_cast<std::uintptr_t>(at) - offset) % sizeof(std::uint64_t);
+  const std::uint64_t first = granule - position % granule;
+  if (length <= first) {
+    return length;
+  }
+  const std::uint64_t places = (length - first + granule - 1) / granule;
+  const std::uint64_t chosen = network_.scheduler().choose(ChoiceKind::cut, places * 4, queue);
+  return chosen < places * 3 ? length : first + (chosen - places * 3) * granule;
+}
+
+Duration Nic::stall(QueueNumber queue) noexcept {
+  const std::uint64_t one_in = options().stall_one_in;
+  Scheduler& scheduler = network_.scheduler();
+  if (one_in == 0 || scheduler.choose(ChoiceKind::stall, std::max<std::uint64_t>(one_in, 2), queue.value()) == 0) {
+    return {};
+  }
+  return options().latency *
+         static_cast<std::int64_t>(scheduler.choose(ChoiceKind::latency, kLongestStall, queue.value()));
+}
+
+Arrival& Nic::take_arrival() {
+  if (free_.empty()) {
+    all_.push_back(std::make_unique<Arrival>());
+    return *all_.back();
+  }
+  Arrival& arrival = *free_.back();
+  free_.pop_back();
+  return arrival;
+}
+
+void Nic::give_back(Arrival& arrival) noexcept {
+  if (arrival.bytes.capacity() > kKeptBytes) {
+    arrival.bytes = wire::Bytes();
+  }
+  arrival.bytes.clear();
+  arrival.has_unit = arrival.waits = arrival.is_held = arrival.is_on_its_way = false;
+  arrival.taken = arrival.length = 0;
+  arrival.at = nullptr;
+  arrival.invalidates = 0;
+  free_.push_back(&arrival);
+}
+
+void Nic::release_unit() noexcept {
+  unit_ = nullptr;
+  for (SimQueuePair* queue : queues_) {
+    if (unit_ != nullptr) {
+      return;
+    }
+    queue->responder().unit_is_free();
+  }
+}
+
+void Nic::finish_unit() noexcept {
+  if (unit_ != nullptr) {
+    unit_->finish_unit();
+  }
+}
+
+std::byte* Nic::reach(const queue::RemoteAddress& remote, Access needed, std::uint64_t length) noexcept {
+  if (remote.key != kWordKey) {
+    return memory_.reach(remote, needed, length);
+  }
+  const bool is_inside = remote.address <= sizeof word_ && length <= sizeof word_ - remote.address;
+  return needed == Access::read && is_inside ? reinterpret_cast<std::byte*>(&word_) + remote.address : nullptr;
+}
+
+void Nic::complete(SimQueuePair& queue, const queue::WorkCompletion& completion) noexcept {
+  if (is_dead_) {
+    return;
+  }
+  if (completions_.size() >= options().completions && completion.status != queue::WorkStatus::flushed) {
+    queue.lose(Failure(errc::resource_exhausted,
+                       fmt::format("the completion queue overran: {} entries were not polled", completions_.size())));
+    return;
+  }
+  completions_.push_back({&queue, completion});
+  if (!poll_.is_scheduled()) {
+    schedule(poll_, StepKind::poll, 0, Duration::zero());
+  }
+}
+
+// The process looks at its completions.
+void Nic::poll(Step& step) noexcept {
+  Nic& self = *static_cast<Poll&>(step).nic;
+  for (std::size_t count = 0; count < kPolledAtOnce && !self.completions_.empty(); ++count) {
+    const Entry entry = self.completions_.front();
+    self.completions_.pop_front();
+    entry.queue->events().on_completion(*entry.queue, entry.completion);
+  }
+  if (!self.completions_.empty() && !step.is_scheduled()) {
+    self.schedule(step, StepKind::poll, 0, Duration::zero());
+  }
+}
+
+}  // namespace ferry::sim

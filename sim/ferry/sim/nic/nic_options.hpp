@@ -1,0 +1,52 @@
+// NicOptions: the knobs of simulated NICs and of the network between them. Plain values, set before the world starts.
+//
+// Rates are "one in so many", drawn by a choice of its own for each; 0: never. Zero everywhere is a fabric without
+// faults, in which requests still take effect in any order that the profile allows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <ferry/base/failure.hpp>
+#include <ferry/base/time.hpp>
+#include <ferry/sim/nic/nic_profile.hpp>
+
+namespace ferry::sim {
+
+struct NicOptions {
+  const NicProfile* profile = &kPortableNic;
+  bool exact_atomics = false;  // also against the owner's CPU ("glob"); else among NICs alone ("hca")
+
+  // Limits.
+  std::size_t mtu = 4096;              // bytes of a packet, at most: a multiple of the granule
+  std::size_t granule = 8;             // bytes that never tear when aligned: 1, 8 or 64
+  std::size_t requests = 1024;         // of a queue pair, posted and not completed
+  std::size_t receives = 1024;         // same
+  std::size_t reads = 16;              // gets and atomics of a queue pair under way; more stall what is behind them
+  std::size_t window = 64;             // packets of a queue pair sent and not acknowledged
+  std::size_t completions = 1U << 20;  // of a process, not polled; one more is lost and takes its queue pair with it
+  std::size_t queue_pairs = 1U << 16;  // of a process
+  std::uint64_t message = std::uint64_t{1} << 30;  // bytes of one request
+
+  // Reliability.
+  Duration acknowledgement = std::chrono::microseconds(500);  // without progress until packets are sent again
+  unsigned retries = 7;                                       // in a row, until a queue pair gives up
+  Duration receiver_pause = std::chrono::microseconds(50);    // until a send without a receive is tried again
+  unsigned receiver_retries = 7;                              // in a row, where they are not endless
+
+  // How long what has arrived may stay on its way to memory when it is held there.
+  Duration hold = std::chrono::milliseconds(2);
+
+  // The network.
+  Duration latency = std::chrono::microseconds(1);  // of an empty packet, one way
+  std::uint64_t bytes_per_microsecond = 10'000;     // of each NIC, each way; at least 1
+  std::uint64_t drop_one_in = 0;
+  std::uint64_t duplicate_one_in = 0;
+  std::uint64_t delay_one_in = 0;  // by up to 64 latencies; later packets of that queue pair wait behind it
+  std::uint64_t stall_one_in = 0;  // a NIC does nothing for up to 256 latencies
+};
+
+// invalid_argument, naming the option that is out of its range; none if all are in it.
+Failure check(const NicOptions& options);
+
+}  // namespace ferry::sim
