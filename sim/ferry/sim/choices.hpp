@@ -26,8 +26,9 @@ enum class ChoiceKind : std::uint8_t {
   duplicate,  // whether it arrives twice; 0: no
   delay,      // whether it is late; 0: no
   stall,      // whether a NIC idles before it sends; 0: no
+  early,      // whether a request's bytes are read before its turn, or how late; 0: neither
 };
-inline constexpr std::size_t kChoiceKinds = 10;
+inline constexpr std::size_t kChoiceKinds = 11;
 std::string_view to_string(ChoiceKind kind) noexcept;
 
 // What happens one after another by itself: a process's jobs and timers, one operation's packets at one place.

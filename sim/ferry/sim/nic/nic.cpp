@@ -11,6 +11,7 @@ namespace ferry::sim {
 namespace {
 
 constexpr std::size_t kKeptBytes = 16384;     // of buffer that a free arrival keeps
+constexpr std::uint64_t kLongestPause = 8;    // half latencies
 constexpr std::uint64_t kLongestStall = 256;  // latencies
 constexpr std::size_t kPolledAtOnce = 16;
 
@@ -116,14 +117,15 @@ std::uint64_t Nic::torn(const std::byte* at, std::uint64_t offset, std::uint64_t
   return chosen < places * 3 ? length : first + (chosen - places * 3) * granule;
 }
 
+// Mostly none; now and then a little, and where stalls are asked for, long.
 Duration Nic::stall(QueueNumber queue) noexcept {
   const std::uint64_t one_in = options().stall_one_in;
-  Scheduler& scheduler = network_.scheduler();
-  if (one_in == 0 || scheduler.choose(ChoiceKind::stall, std::max<std::uint64_t>(one_in, 2), queue.value()) == 0) {
-    return {};
+  if (one_in > 0 && choose(ChoiceKind::stall, std::max<std::uint64_t>(one_in, 2), queue) == one_in - 1) {
+    return options().latency * static_cast<std::int64_t>(choose(ChoiceKind::latency, kLongestStall, queue));
   }
-  return options().latency *
-         static_cast<std::int64_t>(scheduler.choose(ChoiceKind::latency, kLongestStall, queue.value()));
+  const std::uint64_t pause = choose(ChoiceKind::early, 2 * kLongestPause, queue);
+  return pause <= kLongestPause ? Duration::zero()
+                                : options().latency * static_cast<std::int64_t>(pause - kLongestPause) / 2;
 }
 
 Arrival& Nic::take_arrival() {

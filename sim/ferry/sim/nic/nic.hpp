@@ -69,6 +69,9 @@ class Nic final : public queue::Device {
   void hasten(Step& step, std::uint64_t number) noexcept;
   void fold_data(const std::byte* at, std::uint64_t length) noexcept;
 
+  std::uint64_t choose(ChoiceKind kind, std::uint64_t n, QueueNumber queue) noexcept {
+    return network_.scheduler().choose(kind, n, queue.value());
+  }
   // How long an arrival that may act waits all the same; how much of a copy is done at once (offset: of `at`, in
   // something that does not hang on where memory happens to lie); how long the NIC idles.
   Pause pause(const Arrival& arrival, std::uint64_t queue) noexcept;

@@ -126,7 +126,7 @@ void Placement::consider(Arrival& arrival) noexcept {
     --waiting_;
   }
   const Nic::Pause pause = nic_.pause(arrival, queue_);
-  if (pause.delay == Duration::zero()) {
+  if (pause.delay == Duration::zero() || (pause.is_hold && waiting_ > 0)) {
     act(arrival);
     return;
   }

@@ -56,6 +56,7 @@ Requester::Work& Requester::take_work() {
   free_.pop_back();
   work.own = {};
   work.copy.clear();
+  work.early.clear();
   work.is_told = false;
   return work;
 }
@@ -75,7 +76,21 @@ void Requester::post(const queue::WorkRequest& request) {
   work.first = work.flow->end;
   work.flow->end += work.packets;
   works_.push_back(work);
+  read_early(work);
   kick();
+}
+
+// A put or send of one packet, whose bytes may be read before those of earlier ones, sometimes is.
+void Requester::read_early(Work& work) noexcept {
+  const queue::WorkRequest& request = work.request;
+  const litmus::Profile& order = litmus::profile_of(nic_.options().profile->order);
+  if (has_response(request.verb) || request.fenced || work.packets > 1 || request.length == 0 || works_.size() == 1 ||
+      order.row(litmus::SubAction::put_read).put_reads != litmus::Extent::none ||
+      nic_.choose(ChoiceKind::early, 4, queue_.number()) != 3 ||
+      results_.holds_back_put(request.local, request.length)) {
+    return;
+  }
+  work.early.append(wire::ByteView(request.local, request.length));
 }
 
 void Requester::kick() noexcept {
@@ -140,7 +155,8 @@ bool Requester::send_next(Work& work) noexcept {
   const std::uint64_t offset = index * nic_.options().mtu;
   const std::uint64_t length = std::min<std::uint64_t>(nic_.options().mtu, request.length - offset);
   const bool carries = !has_response(request.verb);
-  if (carries && results_.holds_back_put(request.local + offset, length)) {
+  const bool is_read = !work.early.empty() || offset < work.copy.size();
+  if (carries && !is_read && results_.holds_back_put(request.local + offset, length)) {
     return false;
   }
   Network& network = nic_.network();
@@ -163,15 +179,17 @@ bool Requester::send_next(Work& work) noexcept {
                    .operand = request.operand,
                    .expected = request.expected};
   if (carries && length > 0) {
-    if (offset < work.copy.size()) {  // it was sent before
+    if (!work.early.empty()) {
+      packet.bytes = std::exchange(work.early, {});
+    } else if (offset < work.copy.size()) {  // it was sent before
       packet.bytes.append(wire::ByteView(work.copy.data() + offset, length));
     } else {
       wire::extend(packet.bytes, length);
       std::memcpy(packet.bytes.data(), request.local + offset, length);
-      if (nic_.options().profile->completes_unaccepted) {
-        work.copy.append(wire::ByteView(packet.bytes.data(), length));
-      }
     }
+  }
+  if (carries && nic_.options().profile->completes_unaccepted && offset == work.copy.size()) {
+    work.copy.append(packet.bytes);
   }
   ++flow.sent;
   network.send(packet, queue_);
@@ -244,19 +262,23 @@ bool Requester::acknowledge(Work& work, std::uint64_t upto) noexcept {
     if (lost >= upto) {
       break;
     }
-    flow.acked = std::max(flow.acked, lost);
+    advance(flow, lost);
     go_back(flow, lost);
     return false;
   }
-  if (upto > flow.acked) {
-    flow.acked = upto;
-    flow.sent = std::max(flow.sent, upto);
+  advance(flow, upto);
+  return true;
+}
+
+void Requester::advance(Flow& flow, std::uint64_t acked) noexcept {
+  if (acked > flow.acked) {
+    flow.acked = acked;
+    flow.sent = std::max(flow.sent, acked);
     flow.paused_until = {};
     flow.pauses = 0;
     last_progress_ = nic_.now();
     retries_ = 0;
   }
-  return true;
 }
 
 void Requester::go_back(Flow& flow, std::uint64_t sequence) noexcept {
@@ -274,10 +296,7 @@ void Requester::on_answer(Packet& packet) noexcept {
         break;
       case PacketHeader::Kind::response:
         if (acknowledge(*work, header.sequence)) {
-          flow.acked = header.sequence + 1;
-          flow.sent = std::max(flow.sent, flow.acked);
-          last_progress_ = nic_.now();
-          retries_ = 0;
+          advance(flow, header.sequence + 1);
           take_response(*work, packet);
         }
         break;
@@ -320,17 +339,16 @@ void Requester::pause(Flow& flow) noexcept {
 }
 
 void Requester::take_response(Work& work, Packet& packet) noexcept {
-  const PacketHeader& header = packet.header;
+  const std::uint64_t offset = (packet.header.sequence - work.first) * nic_.options().mtu;
   std::uint64_t at = 0;
   for (;;) {
     const std::uint64_t left = packet.bytes.size() - at;
-    const std::uint64_t count =
-        nic_.torn(work.request.local + header.offset + at, header.offset + at, left, queue_.number().value());
+    const std::uint64_t count = nic_.torn(work.request.local + offset + at, offset + at, left, queue_.number().value());
     Arrival& arrival = nic_.take_arrival();
     arrival.kind = Arrival::Kind::result;
     arrival.flow = work.flow->id;
     arrival.message = work.number;
-    arrival.at = work.request.local + (work.request.verb == Verb::get ? header.offset : 0) + at;
+    arrival.at = work.request.local + offset + at;
     arrival.length = count;
     arrival.bytes.append(wire::ByteView(packet.bytes.data() + at, count));
     at += count;

@@ -58,7 +58,8 @@ class Requester final : private PlacementEvents {
     std::uint64_t packets = 0;
     std::uint64_t results = 0;  // chunks that have not begun their way to memory yet
     bool is_told = false;
-    wire::Bytes copy;  // what was sent, where the user may have his bytes back before they were accepted
+    wire::Bytes early;  // its bytes, read before its turn; empty: not
+    wire::Bytes copy;   // what was sent, where the user may have his bytes back before they were accepted
   };
   struct Own : Step {
     Own(Function function, Requester* owner) noexcept : Step(function), requester(owner) {}
@@ -77,12 +78,14 @@ class Requester final : private PlacementEvents {
   static void retry_step(Step& step) noexcept;
   void kick() noexcept;
   Work* next_to_send() noexcept;
+  void read_early(Work& work) noexcept;
   bool may_send(const Work& work) const noexcept;
   bool send_next(Work& work) noexcept;
   void watch() noexcept;
   void time_out() noexcept;
   Work* work_of(const PacketHeader& header) noexcept;
   bool acknowledge(Work& work, std::uint64_t upto) noexcept;
+  void advance(Flow& flow, std::uint64_t acked) noexcept;
   void go_back(Flow& flow, std::uint64_t sequence) noexcept;
   void take_response(Work& work, Packet& packet) noexcept;
   void pause(Flow& flow) noexcept;
