@@ -8,6 +8,7 @@
 #include <ferry/actor/actor_ref.hpp>
 #include <ferry/actor/endpoints.hpp>
 #include <ferry/base/block_on.hpp>
+#include <ferry/base/buggify.hpp>
 #include <ferry/base/offload.hpp>
 #include <ferry/base/sleep.hpp>
 #include <ferry/base/start.hpp>

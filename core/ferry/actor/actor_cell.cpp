@@ -6,6 +6,7 @@
 
 #include <ferry/actor/activation.hpp>
 #include <ferry/actor/actor_runtime.hpp>
+#include <ferry/base/buggify.hpp>
 #include <ferry/base/limits.hpp>
 #include <ferry/transport/node_core.hpp>
 
@@ -108,6 +109,13 @@ void ActorCell::receive(Envelope&& envelope) {
 void ActorCell::run(Envelope&& envelope) {
   taken(envelope);
   const EndpointInfo& endpoint = class_.endpoints[envelope.header.endpoint];
+  if (id() != ActorRuntime::kNodeActor && Adversity::strikes_now(Adversity::Strike::endpoint_throws)) {
+    answer(envelope, endpoint, {},
+           Failure(errc::endpoint_failed, fmt::format("{}::{} of actor \"{}\" threw an exception of the simulator",
+                                                      class_.name, endpoint.name, name()))
+               .with_effect(Effect::unknown));
+    return;
+  }
   if (endpoint.is_task) {
     begin_task(endpoint, std::move(envelope));
   } else {
@@ -241,7 +249,7 @@ void ActorCell::taken(const Envelope& envelope) {
   }
   ++found->messages;
   found->bytes += bytes;
-  if (found->messages >= limits::kCreditMessages || found->bytes >= limits::kCreditBytes) {
+  if (found->messages >= limits::kCreditMessages || found->bytes >= limits::kCreditBytes || buggify("early credit")) {
     channel->send(make_credit({found->messages, id(), found->bytes}));
     consumed_.erase(found);
   }

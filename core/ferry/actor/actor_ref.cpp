@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <ferry/actor/actor_runtime.hpp>
+#include <ferry/base/adversity.hpp>
 #include <ferry/transport/contact_codec.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
@@ -80,7 +81,7 @@ Result<void> try_send(const CallTarget& target, wire::Bytes message) {
   const auto window = runtime.window(*target.peer, target.actor);
   if (runtime.self_call(target) != SelfCall::no) {
     window->take_anyway(message.size());
-  } else if (!window->try_take(message.size())) {
+  } else if (Adversity::strikes_now(Adversity::Strike::mailbox_full) || !window->try_take(message.size())) {
     return refused(
         Failure(errc::overloaded, "the actor has not taken what this process sent before; use send, which waits"));
   }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include <ferry/base/buggify.hpp>
 #include <ferry/base/limits.hpp>
 
 namespace ferry {
 
 bool Window::has_room(std::size_t bytes) const noexcept {
-  return messages_ < limits::kWindowMessages &&
+  // No narrower: the actor tells of what it took when it is that many messages.
+  const bool is_narrow = messages_ >= limits::kCreditMessages && buggify("narrow window");
+  return messages_ < limits::kWindowMessages && !is_narrow &&
          (bytes_ < limits::kCreditBytes || bytes <= limits::kWindowBytes - std::min(bytes_, limits::kWindowBytes));
 }
 
@@ -37,6 +40,7 @@ bool Window::take_or_wait(WindowWaiter& waiter) noexcept {
     return true;
   }
   queue_.push_back(waiter);
+  sometimes("a message waits for room in a mailbox", true);
   return false;
 }
 

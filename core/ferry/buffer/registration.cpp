@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/base/adversity.hpp>
 #include <ferry/base/limits.hpp>
 #include <ferry/memory/shared_memory.hpp>
 #include <ferry/transport/node_core.hpp>
@@ -34,6 +35,12 @@ Result<std::shared_ptr<Registration>> Registration::create(NodeCore& node, std::
   }
   if (options.atomics == AtomicDomain::nic) {
     return Failure(errc::unsupported, "no NIC of this node executes atomics; register with the cpu domain");
+  }
+  if (Adversity::strikes_now(Adversity::Strike::registration_fails)) {
+    return Failure(errc::resource_exhausted,
+                   fmt::format("registering {} bytes: Cannot allocate memory; the locked-memory limit is used up "
+                               "(ulimit -l, in the simulator a fault)",
+                               size));
   }
   LocalRegion region;
   region.base = base;
