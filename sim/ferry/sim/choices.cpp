@@ -13,8 +13,9 @@ std::array<Random, kChoiceKinds> streams_for(std::uint64_t seed, std::index_sequ
 }  // namespace
 
 std::string_view to_string(ChoiceKind kind) noexcept {
-  constexpr std::array<std::string_view, kChoiceKinds> kNames{"next", "latency",   "cut",   "hold",  "remains", "place",
-                                                              "drop", "duplicate", "delay", "stall", "early"};
+  constexpr std::array<std::string_view, kChoiceKinds> kNames{
+      "next",  "latency", "cut",   "hold",  "remains", "place",  "drop",   "duplicate",
+      "delay", "stall",   "early", "swarm", "fault",   "moment", "buggify"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -22,7 +23,11 @@ SeededChoices::SeededChoices(std::uint64_t seed) noexcept
     : streams_(streams_for(seed, std::make_index_sequence<kChoiceKinds>())) {}
 
 std::uint64_t SeededChoices::choose(const Question& question) noexcept {
-  return streams_[static_cast<std::size_t>(question.kind)].below(question.n);
+  Random& stream = streams_[static_cast<std::size_t>(question.kind)];
+  if (question.odds == 0) {
+    return stream.below(question.n);
+  }
+  return stream.below(question.odds) == 0 ? 1 + stream.below(question.n - 1) : 0;
 }
 
 }  // namespace ferry::sim

@@ -1,6 +1,7 @@
 // Ids of a world: strong integers that tell its parts apart, in the order of their making.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include <ferry/base/strong_id.hpp>
@@ -12,5 +13,11 @@ using ProcessNumber = StrongId<struct ProcessNumberTag, std::uint32_t>;
 
 // Where a process listens; a process that is started again may listen where its former life did.
 using Port = StrongId<struct PortTag, std::uint32_t>;
+
+// A machine of the world: processes on it crash together. Numbered from 0, where the world's first process runs.
+struct Host {
+  std::uint32_t index = 0;
+  friend constexpr auto operator<=>(Host, Host) noexcept = default;
+};
 
 }  // namespace ferry::sim

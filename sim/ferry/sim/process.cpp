@@ -11,11 +11,13 @@
 
 namespace ferry::sim {
 
-Process::Process(World& world, Process* parent, ProcessNumber number, Port port, Bootstrap bootstrap, Entry entry)
+Process::Process(World& world, Process* parent, ProcessNumber number, Port port, Host host, Bootstrap bootstrap,
+                 Entry entry)
     : world_(world),
       parent_(parent),
       number_(number),
       port_(port),
+      host_in_world_(host),
       bootstrap_(std::move(bootstrap)),
       entry_(std::move(entry)),
       executor_(world.scheduler(), number, [this](Scheduler::End end) { world_.cannot_wait(*this, end); }),
@@ -34,6 +36,7 @@ Process::~Process() = default;
 void Process::begin(Step& step) noexcept {
   Process& self = *static_cast<Own&>(step).process;
   self.state_ = State::running;
+  self.world_.swarm().begins(self);
   try {
     self.program_ = self.entry_(self);
   } catch (...) {
@@ -98,7 +101,9 @@ std::string Process::describe_waits() const {
   for (const std::string& operation : world_.fabric().in_flight_of(number_)) {
     text += (text.empty() ? "" : "; ") + operation;
   }
-  return fmt::format("{} (process {}): {}", name(), number_.value(), text.empty() ? "waits for nothing known" : text);
+  return fmt::format("{} (process {}{}): {}", name(), number_.value(),
+                     world_.faults().is_paused(*this) ? ", paused" : "",
+                     text.empty() ? "waits for nothing known" : text);
 }
 
 }  // namespace ferry::sim

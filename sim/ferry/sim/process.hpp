@@ -25,7 +25,7 @@ class Process {
   enum class State : std::uint8_t { starting, running, exited, killed };
 
   // parent: null for those that the world starts itself.
-  Process(World& world, Process* parent, ProcessNumber number, Port port, Bootstrap bootstrap, Entry entry);
+  Process(World& world, Process* parent, ProcessNumber number, Port port, Host host, Bootstrap bootstrap, Entry entry);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -33,6 +33,7 @@ class Process {
   World& world() const noexcept { return world_; }
   ProcessNumber number() const noexcept { return number_; }
   Port port() const noexcept { return port_; }
+  Host host_in_world() const noexcept { return host_in_world_; }
   const std::string& name() const noexcept { return bootstrap_.name; }
   State state() const noexcept { return state_; }
   bool is_alive() const noexcept { return state_ <= State::running; }
@@ -85,6 +86,7 @@ class Process {
   Process* const parent_;
   const ProcessNumber number_;
   const Port port_;
+  const Host host_in_world_;
   const Bootstrap bootstrap_;
   const Entry entry_;
   State state_ = State::starting;

@@ -7,7 +7,7 @@
 namespace ferry::sim {
 namespace {
 
-constexpr unsigned kProcessBits = 20;  // of Timer::order: whose the timer is; the rest counts
+constexpr unsigned kProcessBits = Scheduler::kProcessBits;
 constexpr std::uint64_t kProcessMask = (std::uint64_t{1} << kProcessBits) - 1;
 constexpr std::uint64_t kReadyBit = std::uint64_t{1} << 63;  // of Timer::order: it is due and in the ready list
 
@@ -55,8 +55,8 @@ Scheduler::End Scheduler::run(const Latch* latch) {
   return end;
 }
 
-std::uint64_t Scheduler::choose(ChoiceKind kind, std::uint64_t n, std::uint64_t subject) noexcept {
-  return ask({kind, n, subject, {}});
+std::uint64_t Scheduler::choose(ChoiceKind kind, std::uint64_t n, std::uint64_t subject, std::uint64_t odds) noexcept {
+  return ask({kind, n, subject, {}, odds});
 }
 
 std::uint64_t Scheduler::ask(const Question& question) noexcept {
@@ -70,6 +70,12 @@ std::uint64_t Scheduler::ask(const Question& question) noexcept {
 }
 
 void Scheduler::add_ready(const Ready& ready, Lane lane) noexcept {
+  if (!held_.empty()) {
+    if (std::vector<Held>* held = held_for(ready)) {
+      held->push_back({ready, lane});
+      return;
+    }
+  }
   ready_.push_back(ready);
   lanes_.push_back(lane);
 }
@@ -155,6 +161,7 @@ std::vector<Job*> Scheduler::drop(ProcessNumber process) noexcept {
   }
   ready_.resize(kept);
   lanes_.resize(kept);
+  drop_held(process, jobs);
   for (auto at = timers_.begin(); at != timers_.end();) {
     Timer& timer = *at++;
     if (process_of(timer) == process) {
@@ -195,6 +202,7 @@ void Scheduler::fold_data(wire::ByteView payload) noexcept {
 
 void Scheduler::close() noexcept {
   closed_ = true;
+  close_held();
   for (const Ready& ready : ready_) {
     if (ready.what == What::step) {
       static_cast<Step*>(ready.thing)->state_ = Step::State::idle;
@@ -209,11 +217,13 @@ void Scheduler::close() noexcept {
 }
 
 bool Scheduler::step_once() noexcept {
-  if (ready_.empty() || at_this_instant_ >= kPatience) {
-    advance();
+  if (at_this_instant_ >= kPatience) {
+    static_cast<void>(advance());
   }
-  if (ready_.empty()) {
-    return false;
+  while (ready_.empty()) {  // what has become due may be of a process that is paused
+    if (!advance()) {
+      return false;
+    }
   }
   const std::size_t index = pick();
   const Ready ready = ready_[index];
@@ -223,14 +233,14 @@ bool Scheduler::step_once() noexcept {
   return true;
 }
 
-// Moves time to the next thing that waits for it, and makes all that is due then ready, in order.
-void Scheduler::advance() noexcept {
+// Moves time to the next thing that waits for it, and makes all that is due then ready, in order. False: there is none.
+bool Scheduler::advance() noexcept {
   at_this_instant_ = 0;
   const TimePoint step_due = steps_due_.empty() ? kNever : steps_due_.begin()->due_;
   const TimePoint timer_due = timers_.empty() ? kNever : timers_.begin()->due;
   const TimePoint next = std::min(step_due, timer_due);
   if (next == kNever) {
-    return;  // at the end of time nothing happens
+    return false;  // at the end of time nothing happens
   }
   now_ = std::max(now_, next);
   for (;;) {
@@ -245,7 +255,7 @@ void Scheduler::advance() noexcept {
       steps_due_.erase(steps_due_.begin());
       make_ready(*step);
     } else {
-      return;
+      return true;
     }
   }
 }
@@ -315,6 +325,9 @@ void Scheduler::run_thing(const Ready& ready) noexcept {
 }
 
 void Scheduler::forget_ready(const void* thing) noexcept {
+  if (forget_held(thing)) {
+    return;
+  }
   const auto found =
       std::find_if(ready_.begin(), ready_.end(), [thing](const Ready& ready) { return ready.thing == thing; });
   FERRY_CHECK(found != ready_.end());

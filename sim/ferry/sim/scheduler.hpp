@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Scheduler {
   static constexpr std::uint64_t kPatience = 10'000;  // steps without a move of time while something waits for one
   static constexpr std::uint64_t kNestedSteps = 1'000'000;  // beyond the budget, for a process that blocks to end that
 
+  static constexpr unsigned kProcessBits = 20;  // of Timer::order: whose the timer is; the rest counts
+
   enum class End : std::uint8_t {
     set,      // the latch was
     asked,    // somebody called request_stop()
@@ -60,7 +63,8 @@ class Scheduler {
   bool has_ready() const noexcept { return !ready_.empty(); }
 
   // Decides a question; folds it into the hash. 0 if n is less than 2. subject: a channel's number; 0: the world's.
-  std::uint64_t choose(ChoiceKind kind, std::uint64_t n, std::uint64_t subject = 0) noexcept;
+  // odds: see Question.
+  std::uint64_t choose(ChoiceKind kind, std::uint64_t n, std::uint64_t subject = 0, std::uint64_t odds = 0) noexcept;
 
   // A job is ready at once, a step after `delay`. `number` tells steps of one kind and process apart in the hash.
   void post(ProcessNumber process, Job& job) noexcept;
@@ -72,6 +76,15 @@ class Scheduler {
 
   // Drops every job and timer of a process without running it; the jobs.
   std::vector<Job*> drop(ProcessNumber process) noexcept;
+
+  // What the process itself does is held back until resume(), in the order of becoming able to; a step of it that is on
+  // the stack goes on. Pausing twice is pausing once.
+  void pause(ProcessNumber process);
+  void resume(ProcessNumber process) noexcept;
+  bool is_paused(ProcessNumber process) const noexcept { return held_.contains(process); }
+
+  // Gives each timer of the process that is not due yet the time that the function makes of its own.
+  void retime(ProcessNumber process, const std::function<TimePoint(TimePoint)>& anew);
 
   // Whose step runs, the innermost; none: between steps, or a step of the world itself.
   ProcessNumber running() const noexcept { return running_.empty() ? ProcessNumber{} : running_.back(); }
@@ -125,8 +138,17 @@ class Scheduler {
       boost::intrusive::compare<Earlier>>;
 
   bool step_once() noexcept;
-  void advance() noexcept;
+  bool advance() noexcept;
   std::uint64_t ask(const Question& question) noexcept;
+  struct Held {
+    Ready ready;
+    Lane lane;
+  };
+  static bool is_of_the_process(const Ready& ready) noexcept;
+  std::vector<Held>* held_for(const Ready& ready) noexcept;
+  bool forget_held(const void* thing) noexcept;
+  void drop_held(ProcessNumber process, std::vector<Job*>& jobs) noexcept;
+  void close_held() noexcept;
   void add_ready(const Ready& ready, Lane lane) noexcept;
   void remove_ready(std::size_t index) noexcept;
   void make_ready(Step& step) noexcept;
@@ -142,8 +164,9 @@ class Scheduler {
   std::uint64_t steps_ = 0;
   std::uint64_t at_this_instant_ = 0;
   std::uint64_t order_ = 0;
-  std::vector<Ready> ready_;  // in the order of becoming ready
-  std::vector<Lane> lanes_;   // theirs
+  std::vector<Ready> ready_;                         // in the order of becoming ready
+  std::vector<Lane> lanes_;                          // theirs
+  std::map<ProcessNumber, std::vector<Held>> held_;  // of each process that is paused
   Steps steps_due_;
   Timers timers_;
   RollingHash hash_;

@@ -42,8 +42,14 @@ void SimExecutor::offload(Job& job) noexcept {
 
 void SimExecutor::start_timer(Timer& timer, TimePoint due) noexcept {
   if (!halted_) {
-    scheduler_.start_timer(process_, timer, due);
+    scheduler_.start_timer(process_, timer, clock_.world(due));
   }
+}
+
+void SimExecutor::set_drift(std::int64_t millionths) {
+  const ProcessClock before = clock_;
+  clock_.set_drift(scheduler_.now(), millionths);
+  scheduler_.retime(process_, [this, &before](TimePoint due) { return clock_.world(before.local(due)); });
 }
 
 void SimExecutor::wait(const Latch& latch) noexcept {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ferry/base/executor.hpp>
+#include <ferry/sim/process_clock.hpp>
 #include <ferry/sim/scheduler.hpp>
 
 namespace ferry::sim {
@@ -27,9 +28,14 @@ class SimExecutor final : public Executor {
   // The process has exited: nothing of it is left but what it forgot.
   void end() noexcept;
 
+  const ProcessClock& clock() const noexcept { return clock_; }
+  // Timers that are started keep the moment of this clock at which they fire, but for a nanosecond or two.
+  void set_drift(std::int64_t millionths);
+
   void post(Job& job) noexcept override;
   void offload(Job& job) noexcept override;
-  TimePoint now() const noexcept override { return scheduler_.now(); }
+  // The process's own clock shows it; timers are of that clock too.
+  TimePoint now() const noexcept override { return clock_.local(scheduler_.now()); }
   void start_timer(Timer& timer, TimePoint due) noexcept override;
   void cancel_timer(Timer& timer) noexcept override { scheduler_.cancel_timer(timer); }
   bool has_ready_work() const noexcept override { return scheduler_.has_ready(); }
@@ -38,6 +44,7 @@ class SimExecutor final : public Executor {
  private:
   Scheduler& scheduler_;
   const ProcessNumber process_;
+  ProcessClock clock_;
   CannotWait cannot_wait_;
   std::vector<Job*> dropped_;
   bool buried_ = false;

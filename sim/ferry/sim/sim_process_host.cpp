@@ -14,6 +14,9 @@ Result<std::unique_ptr<ChildProcess>> SimProcessHost::start(const SpawnRequest& 
     return Failure(errc::spawn_failed,
                    fmt::format("{}: no such program in this world; give it to World::add_program", request.program));
   }
+  if (Failure refused = process_.world().faults().spawn_refusal(process_.host_in_world())) {
+    return refused;
+  }
   Process& child = process_.world().start_child(process_, request.bootstrap, *entry);
   return std::unique_ptr<ChildProcess>(std::make_unique<SimChild>(child, events));
 }
@@ -38,8 +41,11 @@ void SimChild::kill() noexcept {
 
 void SimChild::ended() noexcept {
   World& world = child_.world();
-  world.scheduler().schedule(news_, StepKind::lifecycle, child_.parent()->number(), child_.number().value(),
-                             world.fabric().delay(0));
+  const Process& parent = *child_.parent();
+  // Its own system tells a parent; of another host it misses what it should have heard.
+  const bool is_near = parent.host_in_world() == child_.host_in_world() || child_.state() == Process::State::exited;
+  const Duration news = is_near ? world.fabric().delay(0) : child_.bootstrap().limits.failure_detection;
+  world.scheduler().schedule(news_, StepKind::lifecycle, parent.number(), child_.number().value(), news);
 }
 
 void SimChild::tell(Step& step) noexcept {

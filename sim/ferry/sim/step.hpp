@@ -35,6 +35,11 @@ enum class StepKind : std::uint8_t {
   poll,         // a process looks at its completions
 };
 
+// Whether the process itself does it: a process that is paused does not. The others are its NIC's and the world's.
+constexpr bool is_of_the_process(StepKind kind) noexcept {
+  return kind != StepKind::plan && kind != StepKind::sample && kind != StepKind::place && kind != StepKind::memory;
+}
+
 class Step {
  public:
   using Function = void (*)(Step&) noexcept;

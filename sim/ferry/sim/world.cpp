@@ -9,21 +9,24 @@
 #include <ferry/base/limits.hpp>
 #include <ferry/base/one_shot.hpp>
 #include <ferry/sim/sim_fabric.hpp>
+#include <ferry/sim/virtual_time.hpp>
 
 namespace ferry::sim {
 namespace {
 
 constexpr std::size_t kMaxProcesses = (std::size_t{1} << 20) - 1;  // Scheduler packs the number into 20 bits
 
+constexpr std::size_t kMaxHosts = 4096;
+
 WorldOptions checked(const WorldOptions& options) {
   if (Failure refused = check(options.fabric)) {
     throw Error(refused);
   }
+  if (options.hosts == 0 || options.hosts > kMaxHosts) {
+    throw Error(Failure(errc::invalid_argument,
+                        fmt::format("WorldOptions::hosts is {}; a world has 1 to {}", options.hosts, kMaxHosts)));
+  }
   return options;
-}
-
-std::string seconds(Duration time) {
-  return fmt::format("{}.{:09} s", time.count() / 1'000'000'000, time.count() % 1'000'000'000);
 }
 
 }  // namespace
@@ -55,7 +58,8 @@ World::World(const WorldOptions& options)
       random_{stream_of(options.seed, 2, 0), stream_of(options.seed, 2, 1), stream_of(options.seed, 2, 2)},
       scheduler_(options.choices == nullptr ? seeded_ : *options.choices, options.steps),
       fabric_(std::make_unique<SimFabric>(scheduler_, options.fabric)),
-      log_(options.log) {
+      log_(options.log),
+      faults_(*this, options_.hosts) {
   for (std::byte& byte : secret_) {
     byte = static_cast<std::byte>(random(Purpose::secret).next());
   }
@@ -74,27 +78,53 @@ World::~World() {
   }
 }
 
-Process& World::start(std::string name, Entry entry, Port port) {
+Process& World::start(std::string name, Entry entry, Port port, Host host) {
+  if (host.index >= options_.hosts || !faults_.is_up(host)) {
+    throw Error(
+        Failure(errc::invalid_argument,
+                fmt::format("host {} is {}", host.index, host.index < options_.hosts ? "down" : "none of the world")));
+  }
   Bootstrap bootstrap;
   bootstrap.secret = secret_;
   bootstrap.name = std::move(name);
   bootstrap.transports = "sim";
   bootstrap.limits = options_.limits;
   ++roots_alive_;
-  return add_process(nullptr, std::move(bootstrap), std::move(entry), port);
+  return add_process(nullptr, std::move(bootstrap), std::move(entry), port, host);
+}
+
+Host World::host(std::size_t index) const {
+  if (index >= options_.hosts) {
+    throw Error(Failure(errc::invalid_argument, fmt::format("host {}: the world has {}, numbered from 0; "
+                                                            "WorldOptions::hosts makes more",
+                                                            index, options_.hosts)));
+  }
+  return {static_cast<std::uint32_t>(index)};
+}
+
+Host World::host_for_child(const Process& parent) noexcept {
+  if (options_.placement == Placement::spread) {
+    for (std::size_t tried = 0; tried < options_.hosts; ++tried) {
+      const Host host{static_cast<std::uint32_t>(++last_placed_ % options_.hosts)};
+      if (faults_.is_up(host)) {
+        return host;
+      }
+    }
+  }
+  return parent.host_in_world();
 }
 
 Process& World::start_child(Process& parent, const Bootstrap& bootstrap, const Entry& entry) {
-  return add_process(&parent, bootstrap, entry, {});
+  return add_process(&parent, bootstrap, entry, {}, host_for_child(parent));
 }
 
-Process& World::add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port) {
+Process& World::add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port, Host host) {
   FERRY_CHECK(processes_.size() < kMaxProcesses);
   const ProcessNumber number(static_cast<std::uint32_t>(processes_.size() + 1));
   if (!bootstrap.self) {
     bootstrap.self = {number.value(), random(Purpose::identity).next()};
   }
-  processes_.push_back(std::make_unique<Process>(*this, parent, number, port ? port : Port(++last_port_),
+  processes_.push_back(std::make_unique<Process>(*this, parent, number, port ? port : Port(++last_port_), host,
                                                  std::move(bootstrap), std::move(entry)));
   return *processes_.back();
 }
@@ -109,6 +139,23 @@ void World::at(Duration time, std::function<void()> plan) {
     throw Error(Failure(errc::invalid_argument, "the plan of at() is empty"));
   }
   add_plan(time, std::move(plan));
+}
+
+FaultPlan World::at(Duration time) {
+  return {faults_, [this, time](std::function<void()> what) { add_plan(time, std::move(what)); }};
+}
+
+FaultPlan World::when(Condition condition) {
+  if (!condition) {
+    throw Error(Failure(errc::invalid_argument, "the condition of when() is empty"));
+  }
+  return {faults_,
+          [this, condition = std::move(condition)](std::function<void()> what) { when(condition, std::move(what)); }};
+}
+
+Task<void> World::heal() {
+  faults_.heal();
+  co_return;
 }
 
 World::Plan& World::add_plan(Duration time, std::function<void()> what) {
@@ -183,7 +230,8 @@ void World::fail(std::string what, Outcome outcome) noexcept {
 void World::process_ended(Process& process, const ProcessExit& exit) noexcept {
   for (const auto& child : processes_) {
     if (child->parent() == &process && child->is_alive() && !child->follow_.is_scheduled()) {
-      scheduler_.schedule(child->follow_, StepKind::lifecycle, child->number(), 4, fabric_->delay(0));
+      scheduler_.schedule(child->follow_, StepKind::lifecycle, {}, child->number().value(),
+                          fabric_->delay(0));  // also if paused
     }
   }
   if (process.parent() != nullptr) {
@@ -203,6 +251,8 @@ void World::stop_if_done() noexcept {
 }
 
 WorldResult World::run() {
+  const AdversityGuard adverse(&adversity_);
+  swarm_.begin();
   const Scheduler::End end = scheduler_.run(nullptr);
   WorldResult result;
   result.seed = options_.seed;
@@ -210,6 +260,8 @@ WorldResult World::run() {
   result.hash = scheduler_.hash();
   result.data = scheduler_.data();
   result.virtual_time = now().time_since_epoch();
+  result.faults = faults_.told();
+  result.marks.insert(adversity_.marks().begin(), adversity_.marks().end());
   if (failed_ != Outcome::passed) {
     result.outcome = failed_;
     result.what = what_;

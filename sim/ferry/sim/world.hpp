@@ -16,10 +16,14 @@
 #include <ferry/base/task.hpp>
 #include <ferry/sim/choices.hpp>
 #include <ferry/sim/fabric_options.hpp>
+#include <ferry/sim/fault_plan.hpp>
+#include <ferry/sim/faults.hpp>
+#include <ferry/sim/ongoing_faults.hpp>
 #include <ferry/sim/process.hpp>
 #include <ferry/sim/program.hpp>
 #include <ferry/sim/scheduler.hpp>
 #include <ferry/sim/sim_log.hpp>
+#include <ferry/sim/swarm.hpp>
 #include <ferry/sim/view.hpp>
 #include <ferry/sim/watches.hpp>
 
@@ -27,9 +31,18 @@ namespace ferry::sim {
 
 class SimFabric;
 
+// Where a process lives that another one has started.
+enum class Placement : std::uint8_t {
+  spread,      // the hosts that are up take turns, beginning with the second
+  with_parent  // on its parent's host
+};
+
 struct WorldOptions {
   std::uint64_t seed = 0;
   std::uint64_t steps = 5'000'000;  // at most
+  std::size_t hosts = 1;            // 1 … 4096
+  Placement placement = Placement::spread;
+  Faults swarm{};  // of which the world draws some; see swarm.hpp
   FabricOptions fabric{};
   NodeLimits limits{};              // of every process that the world starts itself
   ChoiceSource* choices = nullptr;  // null: a random walk from the seed
@@ -53,6 +66,8 @@ struct WorldResult {
   std::uint64_t hash = 0;  // of choices, ids, lengths and virtual times
   std::uint64_t data = 0;  // of the bytes that moved
   Duration virtual_time{};
+  std::vector<std::string> faults;             // what struck, in words: OngoingFaults::told()
+  std::map<std::string, std::uint64_t> marks;  // of ferry::sometimes: how often each was reached
 
   // "failed after 1234 steps and 0.000251000 s, seed=7 hash=0x… data=0x…: what".
   std::string to_text() const;
@@ -67,8 +82,8 @@ class World {
   World& operator=(const World&) = delete;
 
   // Starts a process, in a step of its own. port: where it listens; zero for one of its own. Give a dead process's port
-  // to start its next life at the same address.
-  Process& start(std::string name, Entry entry, Port port = {});
+  // to start its next life at the same address. host: one that is up, or Error (invalid_argument).
+  Process& start(std::string name, Entry entry, Port port = {}, Host host = {});
 
   // What SpawnRequest::program may name.
   void add_program(std::string name, Entry entry) { programs_[std::move(name)] = std::move(entry); }
@@ -76,6 +91,8 @@ class World {
   // Calls the function in a step at that virtual time (since the world's beginning), or at once if it has passed. If it
   // throws, the run fails. Throws Error (invalid_argument) for an empty function.
   void at(Duration time, std::function<void()> plan);
+  // Faults at that time: world.at(3s).crash(world.host(1)).
+  [[nodiscard]] FaultPlan at(Duration time);
 
   // Conditions are looked at after every step. One that a process adds ends with that process, to whose node the
   // references in it belong. One that throws fails the run. Throws Error (invalid_argument) for empty functions.
@@ -86,9 +103,20 @@ class World {
 
   // Calls the function once, in a step of its own, after the condition has first held.
   void when(Condition condition, std::function<void()> plan);
+  // Faults then: world.when(…).pause(process). The condition is copied.
+  [[nodiscard]] FaultPlan when(Condition condition);
 
   // Awaited in a process: ends when the condition has held; the run fails by the name if it has not within that time.
   Task<void> eventually(std::string name, Duration within, Condition condition);
+
+  // Of that number, from 0; Error (invalid_argument) for one that there is not.
+  Host host(std::size_t index) const;
+
+  // Faults now. To be called from a plan, or a process, which is struck at the end of its step.
+  OngoingFaults& faults() noexcept { return faults_; }
+
+  // Awaited in a process: every fault ends, and none comes by itself any more. What follows must make progress.
+  Task<void> heal();
 
   // Ends the run as failed; the first call counts.
   void fail(std::string what, Outcome outcome = Outcome::failed) noexcept;
@@ -103,6 +131,8 @@ class World {
 
   // For the simulator's own parts.
   Scheduler& scheduler() noexcept { return scheduler_; }
+  Swarm& swarm() noexcept { return swarm_; }
+  const Process* running_process() const noexcept;  // null: a step of the world itself
   SimFabric& fabric() noexcept { return *fabric_; }
   const Entry* find_program(const std::string& name) const noexcept;
   Process& start_child(Process& parent, const Bootstrap& bootstrap, const Entry& entry);
@@ -120,8 +150,8 @@ class World {
   static void carry_out(Step& step) noexcept;
   Plan& add_plan(Duration time, std::function<void()> what);
   void withdraw(Plan& plan) noexcept;
-  const Process* running_process() const noexcept;
-  Process& add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port);
+  Host host_for_child(const Process& parent) noexcept;
+  Process& add_process(Process* parent, Bootstrap bootstrap, Entry entry, Port port, Host host);
   void stop_if_done() noexcept;
   std::string describe_stuck() const;
 
@@ -138,6 +168,10 @@ class World {
   std::size_t roots_alive_ = 0;
   std::size_t plans_left_ = 0;
   std::uint32_t last_port_ = 0;
+  std::size_t last_placed_ = 0;
+  OngoingFaults faults_;
+  Swarm swarm_{*this, options_.swarm};
+  WorldAdversity adversity_{*this};
   Watches watches_{*this};
   Outcome failed_ = Outcome::passed;  // not passed: fail() was called
   std::string what_;

@@ -1,0 +1,65 @@
+#include <ferry/sim/fault_plan.hpp>
+
+namespace ferry::sim {
+
+const FaultPlan& FaultPlan::crash(Host host) const {
+  arrange_([faults = faults_, host] { faults->crash(host); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::crash(Process& process) const {
+  arrange_([faults = faults_, &process] { faults->crash(process); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::restart(Host host) const {
+  arrange_([faults = faults_, host] { faults->restart(host); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::restart(Process& process) const {
+  arrange_([faults = faults_, &process] { faults->restart(process); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::pause(Host host) const {
+  arrange_([faults = faults_, host] { faults->pause(host); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::pause(Process& process) const {
+  arrange_([faults = faults_, &process] { faults->pause(process); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::resume(Host host) const {
+  arrange_([faults = faults_, host] { faults->resume(host); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::resume(Process& process) const {
+  arrange_([faults = faults_, &process] { faults->resume(process); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::set_drift(Process& process, std::int64_t millionths) const {
+  arrange_([faults = faults_, &process, millionths] { faults->set_drift(process, millionths); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::refuse_spawns(Host host, std::uint64_t count) const {
+  arrange_([faults = faults_, host, count] { faults->refuse_spawns(host, count); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::refuse_registrations(Process& process, std::uint64_t count) const {
+  arrange_([faults = faults_, &process, count] { faults->refuse_registrations(process, count); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::heal() const {
+  arrange_([faults = faults_] { faults->heal(); });
+  return *this;
+}
+
+}  // namespace ferry::sim

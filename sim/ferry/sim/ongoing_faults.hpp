@@ -1,0 +1,96 @@
+// OngoingFaults: the faults that go on in a world, and how they begin and end. FaultPlan says when; Swarm draws them.
+//
+// Everything happens between steps, or at the end of the step that asks for it where a process strikes itself. A fault
+// that already goes on is not begun again. Owner: the World. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <ferry/base/failure.hpp>
+#include <ferry/base/time.hpp>
+#include <ferry/sim/ids.hpp>
+
+namespace ferry::sim {
+
+class Process;
+class World;
+
+class OngoingFaults {
+ public:
+  static constexpr std::size_t kTold = 200;  // faults of a run that are kept in words
+
+  OngoingFaults(World& world, std::size_t hosts);
+  OngoingFaults(const OngoingFaults&) = delete;
+  OngoingFaults& operator=(const OngoingFaults&) = delete;
+
+  // The process is killed: Process::kill(). A host: all of its processes are, and none starts there until it is
+  // restarted.
+  void crash(Process& process);
+  void crash(Host host);
+
+  // Crashes what lives, then starts its next life: the same name, program and port, a new incarnation, no memory. Only
+  // for a process that the world started: Error (invalid_argument) for children, whose parents decide. A host: those of
+  // its processes that the world started and that had not ended by themselves.
+  Process& restart(Process& process);
+  void restart(Host host);
+
+  // Nothing of the process runs, jobs, timers and what they would answer, until it is resumed; its memory stays, and
+  // one-sided operations reach it. Virtual time goes on; messages to it wait. What would end it still does.
+  void pause(Process& process);
+  void pause(Host host);
+  void resume(Process& process);
+  void resume(Host host);
+
+  // Its clock, and so its timers, run faster (or, below zero, slower) by so many millionths: at most
+  // ProcessClock::kMaxDrift, a tenth; Error (invalid_argument) beyond.
+  void set_drift(Process& process, std::int64_t millionths);
+
+  // The next `count` times that a process on the host starts one, the system refuses.
+  void refuse_spawns(Host host, std::uint64_t count);
+  // The next `count` times that the process registers memory.
+  void refuse_registrations(Process& process, std::uint64_t count);
+
+  // Ends every fault that goes on: hosts are restarted, processes resumed, clocks right, nothing is refused; the swarm
+  // strikes no more; and what else has asked to be told, ends its own.
+  void heal();
+  // For parts of the world with faults of their own: called by heal().
+  void on_heal(std::function<void()> end) { healers_.push_back(std::move(end)); }
+
+  bool is_up(Host host) const { return hosts_.at(host.index).is_up; }
+  bool is_paused(const Process& process) const noexcept;
+
+  // For the process host and the node's memory: whether it fails, which counts it.
+  Failure spawn_refusal(Host host);
+  bool refuses_registration(const Process& process);
+
+  // What began and ended, with its time, in order: "0.003000000 s: process 3 (worker) crashed". At most kTold.
+  const std::vector<std::string>& told() const noexcept { return told_; }
+  void tell(std::string what);
+
+ private:
+  struct HostState {
+    bool is_up = true;
+    std::uint64_t spawns_refused = 0;
+    std::vector<Process*> to_restart;  // while it is down
+  };
+
+  template <class F>
+  void for_each_on(Host host, const F& function);
+  void check(Host host) const;
+
+  World& world_;
+  std::vector<HostState> hosts_;
+  std::map<ProcessNumber, std::uint64_t> registrations_refused_;
+  std::vector<std::function<void()>> healers_;
+  std::vector<std::string> told_;
+};
+
+// "process 3 (worker/1)".
+std::string describe(const Process& process);
+
+}  // namespace ferry::sim
