@@ -1,165 +1,274 @@
 #include <ferry/sim/explore.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <ferry/base/check.hpp>
+#include <ferry/wire/codec.hpp>
+
 namespace ferry::sim {
 namespace {
 
-constexpr std::string_view kSeedLine = "seed ";
-constexpr std::string_view kChoicesLine = "choices ";
+constexpr Duration kShrinkWall = std::chrono::minutes(1);  // of real time, in worker processes
 
-WorldResult run_with(const RunWorld& run, WorldOptions options, std::uint64_t seed, ChoiceSource& choices) {
-  options.seed = seed;
-  options.choices = &choices;
-  return run(options);
+struct Found {
+  std::uint64_t number = 0;
+  WorldResult result;
+  ChoiceList choices;
+};
+
+// What was found in some worlds, in a row.
+struct Report {
+  std::uint64_t worlds = 0;
+  std::map<std::string, std::uint64_t> struck;
+  std::map<std::string, std::uint64_t> marks;
+  std::optional<Found> found;
+};
+
+template <class T>
+std::string encoded(const T& value) {
+  wire::Bytes bytes;
+  wire::encode(bytes, value);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-std::string_view first_line(std::string_view text) noexcept {
-  return text.substr(0, text.find('\n'));
+template <class T>
+T decoded(std::string_view text) {
+  auto value = wire::decode<T>(wire::ByteView(reinterpret_cast<const std::byte*>(text.data()), text.size()));
+  FERRY_CHECK(value.has_value());
+  return std::move(*value);
 }
 
-ExploredFailure make_small(const ExploreOptions& options, const RunWorld& run, Strategy strategy, WorldResult found,
-                           const ChoiceList& choices) {
-  const std::string name = failure_name(found);
-  ExploredFailure failure{strategy, found, choices.size(), std::move(found), choices};
-  const auto fails = [&](const ChoiceList& candidate) {
-    ReplayChoices replayed(candidate);
-    WorldResult result = run_with(run, options.world, failure.found.seed, replayed);
-    if (result.outcome == Outcome::passed || failure_name(result) != name) {
-      return false;
+void add(std::map<std::string, std::uint64_t>& sums, const std::map<std::string, std::uint64_t>& counts) {
+  for (const auto& [name, count] : counts) {
+    sums[name] += count;
+  }
+}
+
+// Notes each choice as it is made, for worlds that may not come to an end.
+class NotingChoices final : public ChoiceSource {
+ public:
+  NotingChoices(ChoiceSource& source, const Crew::Note& note) : recording_(source), note_(note) {}
+  std::uint64_t choose(const Question& question) noexcept override {
+    const std::uint64_t answer = recording_.choose(question);
+    if (answer != 0) {
+      note_(to_text(ChoiceList{recording_.choices().back()}));
     }
-    failure.smallest = std::move(result);
+    return answer;
+  }
+
+ private:
+  RecordingChoices recording_;
+  const Crew::Note& note_;
+};
+
+class Explorer final : public CrewJob {
+ public:
+  Explorer(const ExploreOptions& options, const RunWorld& run, Crew& crew)
+      : options_(options), run_(run), crew_(crew), world_(options.world) {
+    world_.hosts = options.hosts;
+    world_.swarm = options.swarm;
+    world_.steps = options.steps;
+  }
+
+  Exploration explore() {
+    crew_.run(options_.seeds, *this);
+    exploration_.requires_marks = options_.require_marks;
+    exploration_.worlds = sum_.worlds;
+    exploration_.struck = std::move(sum_.struck);
+    exploration_.marks = std::move(sum_.marks);
+    if (sum_.found) {
+      make_small();
+    }
+    return std::move(exploration_);
+  }
+
+  bool work(std::uint64_t number) override {
+    const auto source = source_of(number);
+    RecordingChoices recording(*source);
+    WorldResult result = run_with(seed_of(number), recording);
+    ++news_.worlds;
+    add(news_.struck, result.struck);
+    add(news_.marks, result.marks);
+    if (result.outcome == Outcome::passed) {
+      return true;
+    }
+    news_.found = Found{number, std::move(result), recording.choices()};
+    return false;
+  }
+
+  std::string report() override { return encoded(std::exchange(news_, {})); }
+
+  void take(std::string_view report) override {
+    Report news = decoded<Report>(report);
+    sum_.worlds += news.worlds;
+    add(sum_.struck, news.struck);
+    add(sum_.marks, news.marks);
+    sum_.found = std::move(news.found);
+  }
+
+  void died(std::uint64_t number, const Death& death) override {
+    ++sum_.worlds;
+    sum_.found = Found{number, result_of(death, seed_of(number)), {}};
+  }
+
+ private:
+  static WorldResult result_of(const Death& death, std::uint64_t seed) {
+    WorldResult result;
+    result.outcome = death.took_too_long ? Outcome::wall : Outcome::crash;
+    result.what = death.how;
+    result.seed = seed;
+    return result;
+  }
+
+  std::uint64_t seed_of(std::uint64_t number) const noexcept { return options_.first_seed + number; }
+  Strategy strategy_of(std::uint64_t number) const noexcept {
+    return options_.strategies[number % options_.strategies.size()];
+  }
+
+  // PCT changes its priorities at steps among as many as the world has where everything goes in order.
+  std::unique_ptr<ChoiceSource> source_of(std::uint64_t number) {
+    const Strategy strategy = strategy_of(number);
+    if (strategy == Strategy::pct && expected_steps_ == 0) {
+      InOrderChoices in_order;
+      expected_steps_ = std::max<std::uint64_t>(run_with(options_.first_seed, in_order).steps, 1);
+    }
+    return make_choices(strategy, seed_of(number), expected_steps_);
+  }
+
+  WorldResult run_with(std::uint64_t seed, ChoiceSource& choices) const {
+    WorldOptions options = world_;
+    options.seed = seed;
+    options.choices = &choices;
+    return run_(options);
+  }
+
+  // The same world once more, by its choices, where its death is only an answer.
+  WorldResult judge(std::uint64_t seed, const ChoiceList& choices) {
+    const auto answer = crew_.once(
+        [&](const Crew::Note&) {
+          ReplayChoices replayed(choices);
+          return encoded(run_with(seed, replayed));
+        },
+        options_.wall);
+    return answer.has_died ? result_of(answer.death, seed) : decoded<WorldResult>(answer.value);
+  }
+
+  void make_small() {
+    const std::uint64_t number = sum_.found->number;
+    WorldResult found = std::move(sum_.found->result);
+    ChoiceList choices = std::move(sum_.found->choices);
+    const bool has_died = found.outcome == Outcome::crash || found.outcome == Outcome::wall;
+    if (has_died) {
+      choices = choices_until_death(number);
+    }
+    ExploredFailure failure{strategy_of(number),     found,  choices.size(), found, options_.hosts,
+                            to_text(options_.swarm), choices};
+    const std::string name = failure_name(found);
+    const auto same = [&](const WorldResult& result) {
+      return result.outcome != Outcome::passed && failure_name(result) == name;
+    };
+    // A death by other choices than those that led to it is told by the next runs: each in a process of its own.
+    const std::size_t runs =
+        found.outcome == Outcome::wall ? std::min<std::size_t>(options_.shrink_runs, 10) : options_.shrink_runs;
+    if (!has_died && shrink_at_once(runs, same, failure)) {
+      exploration_.failure = std::move(failure);
+      return;
+    }
+    failure.choices = shrink(choices, runs, [&](const ChoiceList& candidate) {
+      WorldResult result = judge(seed_of(number), candidate);
+      if (!same(result)) {
+        return false;
+      }
+      failure.smallest = std::move(result);
+      return true;
+    });
+    exploration_.failure = std::move(failure);
+  }
+
+  // All candidates in one process, which notes the best so far. False: one of them brought it down.
+  template <class Same>
+  bool shrink_at_once(std::size_t runs, const Same& same, ExploredFailure& failure) {
+    const auto work = [&](const Crew::Note& note) {
+      Found best{0, failure.found, failure.choices};
+      best.choices = shrink(failure.choices, runs, [&](const ChoiceList& candidate) {
+        ReplayChoices replayed(candidate);
+        WorldResult result = run_with(failure.found.seed, replayed);
+        if (!same(result)) {
+          return false;
+        }
+        best.result = std::move(result);
+        note(to_text(candidate) + "\n");
+        return true;
+      });
+      return encoded(best);
+    };
+    const auto answer = crew_.once(work, kShrinkWall);
+    if (answer.has_died) {
+      const ChoiceList best = last_noted(answer.notes, failure.choices);
+      const WorldResult again = judge(failure.found.seed, best);
+      if (!answer.death.took_too_long || !same(again)) {
+        return false;
+      }
+      failure.choices = best;
+      failure.smallest = again;
+      return true;
+    }
+    Found best = decoded<Found>(answer.value);
+    failure.smallest = std::move(best.result);
+    failure.choices = std::move(best.choices);
     return true;
-  };
-  failure.choices = shrink(choices, options.shrink_runs, fails);
-  return failure;
-}
+  }
+
+  // Lists end with an empty line; the last one that is whole.
+  static ChoiceList last_noted(std::string_view notes, const ChoiceList& none) {
+    const std::size_t end = notes.rfind("\n\n");
+    if (end == std::string_view::npos) {
+      return none;
+    }
+    const std::size_t before = end == 0 ? std::string_view::npos : notes.rfind("\n\n", end - 1);
+    const std::size_t start = before == std::string_view::npos ? 0 : before + 2;
+    const auto choices = parse_choices(notes.substr(start, end + 1 - start));
+    return choices ? *choices : none;
+  }
+
+  ChoiceList choices_until_death(std::uint64_t number) {
+    const auto answer = crew_.once(
+        [&](const Crew::Note& note) {
+          const auto source = source_of(number);
+          NotingChoices noting(*source, note);
+          return encoded(run_with(seed_of(number), noting));
+        },
+        options_.wall);
+    const std::size_t whole = answer.notes.rfind('\n');
+    const auto choices = parse_choices(std::string_view(answer.notes).substr(0, whole + 1));
+    return choices ? *choices : ChoiceList{};
+  }
+
+  const ExploreOptions& options_;
+  const RunWorld& run_;
+  Crew& crew_;
+  WorldOptions world_;
+  std::uint64_t expected_steps_ = 0;
+  Report news_;
+  Report sum_;
+  Exploration exploration_;
+};
 
 }  // namespace
 
-std::string failure_name(const WorldResult& result) {
-  std::string name(to_string(result.outcome));
-  if (result.outcome != Outcome::failed && result.outcome != Outcome::invariant) {
-    return name;
-  }
-  name += ": ";
-  bool in_number = false;
-  for (const char letter : first_line(result.what)) {
-    const bool is_digit = letter >= '0' && letter <= '9';
-    if (!is_digit || !in_number) {
-      name += is_digit ? '#' : letter;
-    }
-    in_number = is_digit;
-  }
-  return name;
-}
-
-// Leaves out runs of choices, half as long each time; then lowers what is left.
-ChoiceList shrink(ChoiceList choices, std::size_t runs, const std::function<bool(const ChoiceList&)>& fails) {
-  const auto still_fails = [&](const ChoiceList& candidate) { return runs > 0 && (--runs, fails(candidate)); };
-  for (std::size_t length = choices.size(); length > 0; length /= 2) {
-    for (bool again = true; again;) {
-      again = false;
-      for (std::size_t start = 0; start < choices.size();) {
-        ChoiceList without = choices;
-        const auto from = without.begin() + static_cast<std::ptrdiff_t>(start);
-        without.erase(from, from + static_cast<std::ptrdiff_t>(std::min(length, without.size() - start)));
-        if (still_fails(without)) {
-          choices = std::move(without);
-          again = length == 1;
-        } else {
-          start += length;
-        }
-      }
-    }
-  }
-  for (Choice& choice : choices) {
-    const std::uint64_t answer = choice.answer;
-    for (choice.answer = 1; choice.answer < answer && !still_fails(choices);) {
-      choice.answer = answer - (answer - choice.answer) / 2;
-    }
-  }
-  return choices;
-}
-
-Exploration explore(const ExploreOptions& options, const RunWorld& run) {
+Exploration explore(const ExploreOptions& options, const RunWorld& run, Crew& crew) {
   if (options.strategies.empty()) {
     throw Error(Failure(errc::invalid_argument, "ExploreOptions::strategies is empty"));
   }
-  Exploration exploration;
-  std::uint64_t expected_steps = 1000;
-  for (std::uint64_t index = 0; index < options.seeds; ++index) {
-    const std::uint64_t seed = options.first_seed + index;
-    const Strategy strategy = options.strategies[index % options.strategies.size()];
-    const auto source = make_choices(strategy, seed, expected_steps);
-    RecordingChoices recording(*source);
-    WorldResult result = run_with(run, options.world, seed, recording);
-    ++exploration.worlds;
-    expected_steps = std::max<std::uint64_t>(result.steps, 1);
-    if (result.outcome != Outcome::passed) {
-      exploration.failure = make_small(options, run, strategy, std::move(result), recording.choices());
-      return exploration;
-    }
-  }
-  return exploration;
+  return Explorer(options, run, crew).explore();
 }
 
-std::string ExploredFailure::to_text() const {
-  return fmt::format(
-      "ferry-sim-failure 1\n"
-      "# {}\n"
-      "# found by {} with {} choices; of these are left {}\n"
-      "seed {}\n"
-      "choices {}\n"
-      "{}",
-      first_line(smallest.to_text()), to_string(strategy), found_choices, choices.size(), smallest.seed, choices.size(),
-      sim::to_text(choices));
-}
-
-Result<WorldResult> replay(std::string_view artefact, const WorldOptions& options, const RunWorld& run) {
-  const auto refuse = [](std::string_view expected, std::string_view found) {
-    return Failure(errc::malformed,
-                   fmt::format("the artefact: {} expected, found \"{}\"", expected, first_line(found)));
-  };
-  const auto next_line = [&artefact] {
-    const std::string_view line = first_line(artefact);
-    artefact.remove_prefix(std::min(artefact.size(), line.size() + 1));
-    return line;
-  };
-  const auto number_behind = [](std::string_view line, std::string_view start, std::uint64_t& number) {
-    line.remove_prefix(std::min(line.size(), start.size()));
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-    return error == std::errc() && end == line.data() + line.size() && !line.empty();
-  };
-  std::string_view line = next_line();
-  if (line != "ferry-sim-failure 1") {
-    return refuse("\"ferry-sim-failure 1\"", line);
-  }
-  do {
-    line = next_line();
-  } while (line.starts_with('#'));
-  std::uint64_t seed = 0;
-  if (!line.starts_with(kSeedLine) || !number_behind(line, kSeedLine, seed)) {
-    return refuse("\"seed NUMBER\"", line);
-  }
-  std::uint64_t count = 0;
-  line = next_line();
-  if (!line.starts_with(kChoicesLine) || !number_behind(line, kChoicesLine, count)) {
-    return refuse("\"choices NUMBER\"", line);
-  }
-  const auto choices = parse_choices(artefact);
-  if (!choices) {
-    return choices.error();
-  }
-  if (choices->size() != count) {
-    return Failure(errc::malformed, fmt::format("the artefact: {} choices expected, found {}", count, choices->size()));
-  }
-  ReplayChoices replayed(*choices);
-  return run_with(run, options, seed, replayed);
+Exploration explore(const ExploreOptions& options, const RunWorld& run) {
+  ThisProcess crew;
+  return explore(options, run, crew);
 }
 
 }  // namespace ferry::sim

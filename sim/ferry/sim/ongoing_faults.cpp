@@ -43,6 +43,7 @@ void OngoingFaults::tell(std::string what) {
 void OngoingFaults::crash(Process& process) {
   if (process.is_alive()) {
     tell(describe(process) + " crashed");
+    count(Fault::crash);
     process.kill();
   }
 }
@@ -54,6 +55,7 @@ void OngoingFaults::crash(Host host) {
     return;
   }
   tell(fmt::format("host {} crashed", host.index));
+  count(Fault::crash);
   for_each_on(host, [&state](Process& process) {
     if (process.parent() == nullptr) {
       state.to_restart.push_back(&process);
@@ -90,6 +92,7 @@ bool OngoingFaults::is_paused(const Process& process) const noexcept {
 void OngoingFaults::pause(Process& process) {
   if (process.is_alive() && !is_paused(process)) {
     tell(describe(process) + " paused");
+    count(Fault::pause);
     world_.scheduler().pause(process.number());
   }
 }
@@ -116,6 +119,7 @@ void OngoingFaults::set_drift(Process& process, std::int64_t millionths) {
   }
   if (process.is_alive() && process.executor().clock().drift() != millionths) {
     tell(fmt::format("the clock of {} drifts by {:+} millionths", describe(process), millionths));
+    count(Fault::drift);
     process.executor().set_drift(millionths);
   }
 }
@@ -136,6 +140,7 @@ Failure OngoingFaults::spawn_refusal(Host host) {
   }
   state.spawns_refused -= state.spawns_refused > 0 ? 1 : 0;
   tell(fmt::format("host {} refused to start a process", host.index));
+  count(Fault::spawn_failure);
   return Failure(errc::spawn_failed, "starting a process: Resource temporarily unavailable");
 }
 

@@ -4,6 +4,7 @@
 // that already goes on is not begun again. Owner: the World. One thread.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 
 #include <ferry/base/failure.hpp>
 #include <ferry/base/time.hpp>
+#include <ferry/sim/faults.hpp>
 #include <ferry/sim/ids.hpp>
 
 namespace ferry::sim {
@@ -71,6 +73,9 @@ class OngoingFaults {
   // What began and ended, with its time, in order: "0.003000000 s: process 3 (worker) crashed". At most kTold.
   const std::vector<std::string>& told() const noexcept { return told_; }
   void tell(std::string what);
+  // How often a fault of each kind struck.
+  const std::array<std::uint64_t, kFaults>& struck() const noexcept { return struck_; }
+  void count(Fault fault) noexcept { ++struck_[static_cast<std::size_t>(fault)]; }
 
  private:
   struct HostState {
@@ -88,6 +93,7 @@ class OngoingFaults {
   std::map<ProcessNumber, std::uint64_t> registrations_refused_;
   std::vector<std::function<void()>> healers_;
   std::vector<std::string> told_;
+  std::array<std::uint64_t, kFaults> struck_{};
 };
 
 // "process 3 (worker/1)".

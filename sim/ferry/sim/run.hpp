@@ -27,20 +27,32 @@ struct Report {
 namespace detail {
 using WorldMain = std::function<Task<int>(World&, Context&)>;
 Report run_world(const WorldOptions& options, std::vector<ActorClass> classes, const WorldMain& main);
+
+inline Task<int> with_status(Task<int> main) {
+  return main;
+}
+inline Task<int> with_status(Task<void> main) {
+  co_await main;
+  co_return 0;
+}
+
+template <class Returned>
+concept MainTask = std::same_as<Returned, Task<int>> || std::same_as<Returned, Task<void>>;
 }  // namespace detail
 
 template <class... T, class F>
-requires std::same_as<std::invoke_result_t<F&, Context&>, Task<int>> Report run(const WorldOptions& options,
-                                                                                ActorList<T...> classes, F program) {
-  return detail::run_world(options, classes.classes(),
-                           [&program](World&, Context& context) -> Task<int> { return program(context); });
+requires detail::MainTask<std::invoke_result_t<F&, Context&>> Report run(const WorldOptions& options,
+                                                                         ActorList<T...> classes, F program) {
+  return detail::run_world(options, classes.classes(), [&program](World&, Context& context) -> Task<int> {
+    return detail::with_status(program(context));
+  });
 }
 template <class... T, class F>
-requires std::same_as<std::invoke_result_t<F&, World&, Context&>, Task<int>> Report run(const WorldOptions& options,
-                                                                                        ActorList<T...> classes,
-                                                                                        F program) {
-  return detail::run_world(options, classes.classes(),
-                           [&program](World& world, Context& context) -> Task<int> { return program(world, context); });
+requires detail::MainTask<std::invoke_result_t<F&, World&, Context&>> Report run(const WorldOptions& options,
+                                                                                 ActorList<T...> classes, F program) {
+  return detail::run_world(options, classes.classes(), [&program](World& world, Context& context) -> Task<int> {
+    return detail::with_status(program(world, context));
+  });
 }
 
 // Any other program: does not compile, and says what to write.
@@ -48,7 +60,8 @@ template <class... T, class F>
 Report run(const WorldOptions&, ActorList<T...>, F) {
   static_assert(std::same_as<F, void>,
                 "the program that ferry::sim::run is given takes a ferry::Context&, or a ferry::sim::World& and a "
-                "ferry::Context&, and returns ferry::Task<int>: [](ferry::Context& context) -> ferry::Task<int> { … }");
+                "ferry::Context&, and returns ferry::Task<int> or ferry::Task<void>: [](ferry::Context& context) -> "
+                "ferry::Task<int> { … }");
   return {};
 }
 

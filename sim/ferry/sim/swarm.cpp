@@ -207,6 +207,7 @@ bool WorldAdversity::strikes(Strike strike) noexcept {
   if (!is_asked_for && !world_.swarm().strikes(fault, subject_of(fault))) {
     return false;
   }
+  world_.faults().count(fault);
   world_.faults().tell(
       fmt::format("{} at {}", to_string(fault), process == nullptr ? "the world" : describe(*process)));
   return true;
@@ -226,7 +227,11 @@ bool WorldAdversity::buggify(std::string_view name) noexcept {
       world_.faults().tell(fmt::format("buggify(\"{}\") is on", name));
     }
   }
-  return found->second && world_.swarm().strikes(Fault::buggify, subject);
+  if (!found->second || !world_.swarm().strikes(Fault::buggify, subject)) {
+    return false;
+  }
+  world_.faults().count(Fault::buggify);
+  return true;
 }
 
 void WorldAdversity::mark(std::string_view name, bool reached) noexcept {

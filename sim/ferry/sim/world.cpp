@@ -43,6 +43,10 @@ std::string_view to_string(Outcome outcome) noexcept {
       return "stuck";
     case Outcome::steps:
       return "step budget used up";
+    case Outcome::crash:
+      return "crashed";
+    case Outcome::wall:
+      return "never ended";
   }
   return "unknown";
 }
@@ -261,6 +265,11 @@ WorldResult World::run() {
   result.data = scheduler_.data();
   result.virtual_time = now().time_since_epoch();
   result.faults = faults_.told();
+  for (std::size_t index = 0; index < kFaults; ++index) {
+    if (const std::uint64_t count = faults_.struck()[index]; count > 0) {
+      result.struck.emplace(to_string(static_cast<Fault>(index)), count);
+    }
+  }
   result.marks.insert(adversity_.marks().begin(), adversity_.marks().end());
   if (failed_ != Outcome::passed) {
     result.outcome = failed_;

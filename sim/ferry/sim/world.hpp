@@ -55,6 +55,8 @@ enum class Outcome : std::uint8_t {
   invariant,  // one that always() names did not hold
   stuck,      // nothing can happen any more, and some of them live
   steps,      // the step budget is used up
+  crash,      // explored in a worker process, which died: an abort, a signal, a sanitizer's report
+  wall,       // same, which took longer than ExploreOptions::wall
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
@@ -66,8 +68,9 @@ struct WorldResult {
   std::uint64_t hash = 0;  // of choices, ids, lengths and virtual times
   std::uint64_t data = 0;  // of the bytes that moved
   Duration virtual_time{};
-  std::vector<std::string> faults;             // what struck, in words: OngoingFaults::told()
-  std::map<std::string, std::uint64_t> marks;  // of ferry::sometimes: how often each was reached
+  std::vector<std::string> faults;              // what struck, in words: OngoingFaults::told()
+  std::map<std::string, std::uint64_t> struck;  // by kind: how often
+  std::map<std::string, std::uint64_t> marks;   // of ferry::sometimes: how often each was reached
 
   // "failed after 1234 steps and 0.000251000 s, seed=7 hash=0x… data=0x…: what".
   std::string to_text() const;
