@@ -52,6 +52,9 @@ std::string_view to_string(Outcome outcome) noexcept {
 }
 
 std::string WorldResult::to_text() const {
+  if (outcome == Outcome::crash || outcome == Outcome::wall) {  // nobody saw how far it came
+    return fmt::format("{}, seed={}: {}", to_string(outcome), seed, what);
+  }
   return fmt::format("{} after {} steps and {}, seed={} hash={:#018x} data={:#018x}{}{}", to_string(outcome), steps,
                      seconds(virtual_time), seed, hash, data, what.empty() ? "" : ": ", what);
 }
