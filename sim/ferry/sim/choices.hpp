@@ -27,15 +27,10 @@ enum class ChoiceKind : std::uint8_t {
   delay,      // whether it is late; 0: no
   stall,      // whether a NIC idles before it sends; 0: no
   early,      // whether a request's bytes are read before its turn, or how late; 0: neither
-  next,     // which of the things that can happen does; 0: the one that has been able to for longest
-  latency,  // which row of Profile::delays a packet gets; 0: the plain delay
-  cut,      // where a piece is torn; 0: nowhere
-  hold,     // whether a transmitted write stays in the fabric for long; 0: no
-  remains,  // what of a dead process's packets still arrives; 0: all
-  swarm,    // whether faults of a kind are among those of this world, and how often they strike; 0: none
-  fault,    // whether a fault strikes now, and whom; 0: it does not
-  moment,   // when a fault strikes next, or ends; 0: soon
-  buggify,  // whether code takes an unusual way; 0: no. Of a name, the first asks whether it ever does
+  swarm,      // whether faults of a kind are among those of this world, and how often they strike; 0: none
+  fault,      // whether a fault strikes now, and whom; 0: it does not
+  moment,     // when a fault strikes next, or ends; 0: soon
+  buggify,    // whether code takes an unusual way; 0: no. Of a name, the first asks whether it ever does
 };
 inline constexpr std::size_t kChoiceKinds = 15;
 std::string_view to_string(ChoiceKind kind) noexcept;

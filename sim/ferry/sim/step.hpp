@@ -37,7 +37,8 @@ enum class StepKind : std::uint8_t {
 
 // Whether the process itself does it: a process that is paused does not. The others are its NIC's and the world's.
 constexpr bool is_of_the_process(StepKind kind) noexcept {
-  return kind != StepKind::plan && kind != StepKind::sample && kind != StepKind::place && kind != StepKind::memory;
+  return kind != StepKind::plan && kind != StepKind::sample && kind != StepKind::place && kind != StepKind::memory &&
+         kind != StepKind::packet && kind != StepKind::retry;
 }
 
 class Step {

@@ -65,7 +65,7 @@ Network::Port& Network::port_of(ProcessNumber process) {
 }
 
 bool Network::happens(ChoiceKind kind, std::uint64_t one_in, QueueNumber queue) noexcept {
-  return one_in > 0 && scheduler_.choose(kind, std::max<std::uint64_t>(one_in, 2), queue.value()) == one_in - 1;
+  return one_in > 0 && scheduler_.choose(kind, 2, queue.value(), one_in) == 1;
 }
 
 void Network::send(Packet& packet, SimQueuePair& from) noexcept {
