@@ -32,6 +32,7 @@ struct DeviceLimits {
   std::size_t reads = 16;        // gets and atomics of a queue pair that are under way; more wait in the device
   std::size_t inline_bytes = 0;  // of a put or send, copied at the post
   std::size_t granule = 8;       // bytes, aligned, that never tear
+  bool needs_local_keys = true;  // false: requests may name any memory of the process, with local_key 0
 };
 
 class Device {

@@ -1,0 +1,421 @@
+// What has happened to what was posted. Everything here runs under the lock but for the events and settle().
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <ferry/memory/execute.hpp>
+#include <ferry/queue/queue_connection.hpp>
+
+namespace ferry::queue {
+
+void QueueConnection::on_completion(QueuePair& queue, const WorkCompletion& completion) noexcept {
+  const Calling calling(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    Lane* const lane = find_lane(queue);
+    if (lane == nullptr || completion.is_receive) {
+      return;  // of a life that has ended
+    }
+    PostedRequest* const request = lane->find(completion.id);
+    if (request == nullptr || request->is_done) {
+      break_lane(*lane,
+                 LaneFailure{0, false, false, Failure(errc::peer_lost, "the device completed what was not posted")});
+    } else if (completion.status == WorkStatus::success) {
+      request_done(*lane, completion.id, *request);
+    } else if (order_ == OrderClass::srd && completion.status == WorkStatus::remote_refusal) {
+      request_refused(*lane, completion.id, *request);
+    } else {
+      const bool is_refusal = completion.status == WorkStatus::remote_refusal;
+      if (completion.status == WorkStatus::local_refusal) {
+        if (Pending* const pending = pool_.find(request->owner);
+            pending != nullptr && request->kind != PostedRequest::Kind::mark) {
+          pending->refused = true;
+          pending->verdict = Failure(errc::invalid_argument, "the device cannot reach the local memory");
+        }
+      }
+      break_lane(*lane, LaneFailure{completion.id, is_refusal && order_ != OrderClass::iwarp, is_refusal,
+                                    Failure(errc::peer_lost,
+                                            fmt::format("a request to {} failed: {} (the device's code: {})", who_,
+                                                        to_string(completion.status), completion.vendor_code))});
+    }
+    advance_flushes();
+    pump();
+  }
+  settle();
+}
+
+void QueueConnection::on_queue_lost(QueuePair& queue, const Failure& why) noexcept {
+  const Calling calling(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    if (Lane* const lane = find_lane(queue)) {
+      break_lane(*lane, LaneFailure{0, false, false, why});
+    }
+    pump();
+  }
+  settle();
+}
+
+// The one that uses it now; null for one that has stopped.
+Lane* QueueConnection::find_lane(const QueuePair& queue) noexcept {
+  for (Lane& lane : lanes_) {
+    if (lane.state == Lane::State::ready && lane.queue.get() == &queue) {
+      return &lane;
+    }
+  }
+  return nullptr;
+}
+
+Lane* QueueConnection::find_lane(std::uint32_t id) noexcept {
+  for (Lane& lane : lanes_) {
+    if (lane.state != Lane::State::none && lane.id == id) {
+      return &lane;
+    }
+  }
+  return nullptr;
+}
+
+void QueueConnection::request_done(Lane& lane, std::uint64_t number, PostedRequest& request) {
+  const PostedRequest ended = request;
+  if (ended.kind == PostedRequest::Kind::mark) {
+    if (order_ == OrderClass::strict) {
+      static_cast<void>(lane.mark_answered(static_cast<std::uint32_t>(ended.owner)));
+    }
+  } else if (Pending* const pending = pool_.find(ended.owner)) {
+    --pending->requests_out;
+    pending->redrives = 0;
+    const bool is_get = ended.kind == PostedRequest::Kind::get || ended.kind == PostedRequest::Kind::atomic;
+    pending->gets_out -= is_get ? 1U : 0U;
+    if (is_get && pending->sequence != 0) {
+      sequences_.get_ended(pending->sequence);
+    }
+    const bool says_nothing = ended.kind == PostedRequest::Kind::command ||
+                              (ended.kind == PostedRequest::Kind::put && order_ == OrderClass::iwarp);
+    pending->executed_any = pending->executed_any || !says_nothing;
+    if (ended.slot != Staging::kNone && is_get && !pending->is_orphan) {
+      if (ended.kind == PostedRequest::Kind::atomic) {
+        std::copy_n(lane.staging->at(ended.slot), sizeof pending->word, reinterpret_cast<std::byte*>(&pending->word));
+      } else {
+        copy_words(pending->operation->chunks()[ended.range.chunk].local + ended.range.offset,
+                   lane.staging->at(ended.slot), ended.range.length);
+      }
+    }
+    if (!pending->is_orphan) {
+      pending->operation->progress.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  if (ended.slot != Staging::kNone) {
+    lane.staging->give_back(ended.slot);
+  }
+  lane.done(number);
+  if (ended.kind == PostedRequest::Kind::mark) {
+    advance(lane);
+  } else if (Pending* const pending = pool_.find(ended.owner)) {
+    evaluate(*pending);
+  }
+}
+
+// srd: the others go on.
+void QueueConnection::request_refused(Lane& lane, std::uint64_t number, PostedRequest& request) {
+  const PostedRequest ended = request;
+  if (ended.slot != Staging::kNone) {
+    lane.staging->give_back(ended.slot);
+  }
+  request.is_confirmed = true;  // no immediate of it will arrive
+  const bool used_receive = lane.takes_receive(ended.kind);
+  lane.done(number);
+  if (used_receive) {
+    lane.receive_unused();
+  }
+  Pending* const pending = pool_.find(ended.owner);
+  if (pending == nullptr) {
+    return;
+  }
+  --pending->requests_out;
+  pending->unconfirmed -= ended.kind == PostedRequest::Kind::put ? 1U : 0U;
+  pending->gets_out -= ended.kind == PostedRequest::Kind::get ? 1U : 0U;
+  if (!std::exchange(pending->refused, true) && !pending->is_orphan) {
+    ask_owner(*pending);
+  }
+  if (pending->place == Pending::Place::waiting) {
+    unlist(*pending);
+    pending->place = Pending::Place::posted;
+    lane.posted.push_back(*pending);
+  }
+  evaluate(*pending);
+}
+
+Result<void> QueueConnection::on_marked(const Marked& marked) {
+  Lane* const lane = find_lane(marked.lane);
+  if (lane == nullptr || lane->state == Lane::State::opening) {
+    return Failure(errc::malformed, fmt::format("the answer to a mark on lane {}, which is not open", marked.lane));
+  }
+  if (auto counted = lane->received(marked.received); !counted) {
+    return counted;
+  }
+  if (order_ != OrderClass::srd) {
+    if (auto answered = lane->mark_answered(marked.mark); !answered) {
+      return answered;
+    }
+    advance(*lane);
+    return {};
+  }
+  const std::uint64_t number = lane->whole_number(marked.mark);
+  PostedRequest* const request = lane->find(number);
+  if (request == nullptr || request->kind != PostedRequest::Kind::put || request->is_confirmed) {
+    return Failure(errc::malformed, fmt::format("lane {}: an immediate was confirmed that was not sent", lane->id));
+  }
+  Pending* const pending = pool_.find(request->owner);
+  lane->confirmed(number);
+  if (pending != nullptr) {
+    --pending->unconfirmed;
+    evaluate(*pending);
+  }
+  return {};
+}
+
+// The owner's CPU has executed something.
+Result<void> QueueConnection::on_executed(const Executed& executed) {
+  if (executed.lane != 0) {
+    Lane* const lane = find_lane(executed.lane);
+    if (lane == nullptr || lane->state == Lane::State::opening) {
+      return Failure(errc::malformed, fmt::format("an answer on lane {}, which is not open", executed.lane));
+    }
+    if (auto counted = lane->received(executed.received); !counted) {
+      return counted;
+    }
+  }
+  Pending* const pending = pool_.find(executed.id);
+  if (pending == nullptr) {
+    return {};  // it was given up
+  }
+  if (!pending->command_out) {
+    return Failure(errc::malformed, fmt::format("an answer to operation {:#x}, which asked nothing", executed.id));
+  }
+  pending->command_out = false;
+  pending->redrives = 0;
+  if (pending->is_orphan) {
+    evaluate(*pending);
+    return {};
+  }
+  Operation& operation = *pending->operation;
+  operation.progress.fetch_add(1, std::memory_order_relaxed);
+  pending->failure = executed.failure;
+  pending->executed_any = pending->executed_any || !executed.failure;
+  if (is_atomic(pending->kind)) {
+    pending->word = executed.value;
+  } else if (pending->is_command && pending->kind == OperationKind::read && !executed.failure) {
+    if (executed.data.size() != operation.bytes()) {
+      return Failure(errc::malformed, fmt::format("{} bytes were read where {} were asked for", executed.data.size(),
+                                                  operation.bytes()));
+    }
+    const std::byte* from = executed.data.data();
+    for (const Chunk& chunk : operation.chunks()) {
+      copy_words(chunk.local, from, chunk.length);
+      from += chunk.length;
+    }
+  }
+  // A notification comes behind its bytes.
+  if (pending->kind == OperationKind::write && pending->lane != Pending::kNoLane && order_ != OrderClass::srd) {
+    lanes_[pending->lane].cover(pending->last + 1);
+  }
+  evaluate(*pending);
+  return {};
+}
+
+void QueueConnection::on_checked(const Verdict& checked) {
+  Pending* const pending = pool_.find(checked.number);
+  if (pending == nullptr || pending->checks_out == 0) {
+    return;  // it was given up
+  }
+  --pending->checks_out;
+  if (!pending->verdict) {
+    pending->verdict = checked.failure;
+  }
+  if (pending->lane == Pending::kNoLane) {  // all that it wanted
+    end(*pending, pending->verdict);
+  } else if (order_ == OrderClass::srd) {
+    evaluate(*pending);
+  }
+}
+
+// The owner has confirmed more of the lane's writes.
+void QueueConnection::advance(Lane& lane) {
+  turn_.clear();
+  for (Pending& pending : lane.posted) {
+    turn_.push_back(&pending);
+  }
+  for (Pending* pending : turn_) {
+    if (pending->place == Pending::Place::posted) {
+      evaluate(*pending);
+    }
+  }
+}
+
+void QueueConnection::advance_flushes() {
+  while (!flushes_.empty()) {
+    Pending& flush = flushes_.front();
+    if (!has_reached(flush)) {
+      return;
+    }
+    end(flush, std::exchange(lost_some_, false) ? lost_transmitted() : Failure());
+  }
+}
+
+// True if every transmitted write that was started before is confirmed, or lost; else a mark is on its way, or will be.
+bool QueueConnection::has_reached(Pending& flush) {
+  const auto is_earlier = [&flush](const Pending& pending) {
+    return pending.order < flush.order && (pending.kind == OperationKind::write && !pending.is_delivered);
+  };
+  const auto is_earlier_member = [&flush](const Pending& pending) {
+    return flush.sequence != 0 && pending.sequence == flush.sequence && pending.order < flush.order;
+  };
+  for (Lane& lane : lanes_) {
+    for (PendingList* list : {&lane.waiting, &lane.posted}) {
+      for (const Pending& pending : *list) {
+        if (is_earlier(pending) || is_earlier_member(pending)) {
+          return false;
+        }
+      }
+    }
+  }
+  bool has_reached = true;
+  for (std::size_t index = 0; index < kLanes; ++index) {
+    Lane& lane = lanes_[index];
+    if (!flush.has_targets) {
+      flush.targets[index] = lane.last_transmitted();
+    }
+    const std::uint64_t target = flush.targets[index];
+    if (order_ == OrderClass::srd) {
+      has_reached = has_reached && !lane.has_unconfirmed_transmitted(target);
+    } else if (target != 0 && !lane.is_covered(target)) {
+      lane.want_covered(target);
+      has_reached = false;
+    }
+  }
+  flush.has_targets = true;
+  return has_reached;
+}
+
+bool QueueConnection::is_visible(const Pending& pending) const noexcept {
+  if (order_ == OrderClass::srd) {
+    return pending.unconfirmed == 0;
+  }
+  return pending.last == 0 || lanes_[pending.lane].is_covered(pending.last);
+}
+
+// Ends it if nothing more is to happen; else sees to it that it will.
+void QueueConnection::evaluate(Pending& pending) {
+  if ((pending.place != Pending::Place::posted && pending.place != Pending::Place::waiting) ||
+      pending.requests_out > 0 || pending.command_out || pending.checks_out > 0) {
+    return;
+  }
+  if (pending.refused) {
+    end(pending, refused(pending));
+    return;
+  }
+  if (pending.place == Pending::Place::waiting) {
+    return;
+  }
+  if (pending.is_delivered && !is_visible(pending)) {
+    if (order_ != OrderClass::srd) {
+      lanes_[pending.lane].want_covered(pending.last);
+    }
+    return;
+  }
+  if (pending.cancelled) {
+    end(pending, pending.why.with_effect(pending.changes() && pending.posted_any ? Effect::unknown : Effect::none));
+    return;
+  }
+  end(pending, pending.failure);
+}
+
+void QueueConnection::unlist(Pending& pending) noexcept {
+  if (!pending.hook.is_linked()) {
+    return;
+  }
+  PendingList* list = &done_;
+  if (pending.place != Pending::Place::done) {
+    list = pending.kind == OperationKind::flush       ? &flushes_
+           : pending.lane == Pending::kNoLane         ? &atomics_
+           : pending.place == Pending::Place::waiting ? &lanes_[pending.lane].waiting
+                                                      : &lanes_[pending.lane].posted;
+  }
+  list->erase(list->iterator_to(pending));
+}
+
+void QueueConnection::end(Pending& pending, const Failure& failure) {
+  unlist(pending);
+  for (std::uint32_t key : pending.keys) {
+    if (key != 0) {
+      device_.deregister_local(key);
+    }
+  }
+  pending.keys.clear();
+  if (pending.number != 0) {
+    numbers_.erase(std::find(numbers_.begin(), numbers_.end(), pending.number));
+  }
+  if (pending.cancelled) {
+    std::erase(cancelled_, pending.id());
+  }
+  kept_ -= pending.place == Pending::Place::kept ? 1U : 0U;
+  const std::uint64_t sequence = pending.sequence;
+  const bool counted = pending.counted;
+  if (pending.is_orphan) {
+    --orphans_;
+    pool_.release(pending);
+  } else {
+    pending.operation->failure = failure;
+    pending.operation->result = pending.word;
+    pending.place = Pending::Place::done;
+    done_.push_back(pending);
+  }
+  if (sequence == 0) {
+    return;
+  }
+  if (failure && !sequences_.has_failed(sequence)) {
+    sequences_.fail(sequence);
+    fail_sequence(sequence);
+  }
+  if (sequences_.ended(sequence, counted) && link_ != nullptr) {
+    link_->send(encode_forget(sequence));
+  }
+}
+
+// Ends what was not posted; what was, is skipped by the owner or does not arrive.
+void QueueConnection::fail_sequence(std::uint64_t id) {
+  std::vector<Pending*> rest;
+  for (Lane& lane : lanes_) {
+    for (Pending& pending : lane.waiting) {
+      if (pending.sequence == id && !pending.posted_any) {
+        rest.push_back(&pending);
+      }
+    }
+  }
+  for (Pending& pending : flushes_) {
+    if (pending.sequence == id) {
+      rest.push_back(&pending);
+    }
+  }
+  for (Pending* pending : rest) {
+    end(*pending, Failure(errc::not_executed, "an earlier member of the sequence failed"));
+  }
+}
+
+void QueueConnection::settle() noexcept {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    if (done_.empty()) {
+      return;
+    }
+    Pending& pending = done_.front();
+    done_.pop_front();
+    Operation& operation = *pending.operation;
+    pool_.release(pending);
+    lock.unlock();
+    operation.complete();
+  }
+}
+
+}  // namespace ferry::queue
