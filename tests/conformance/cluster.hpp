@@ -34,6 +34,9 @@ struct Traits {
   bool tears_words = false;      // the kernel copies (contract: exempt from the promise on words)
   bool can_restart = false;      // stop() and restart()
   bool can_freeze = false;       // freeze() and thaw()
+  // Who holds a key reaches what it is the key of, whatever else the reference says: hardware knows keys alone.
+  bool owner_checks_generations = true;
+  bool has_nic_atomics = false;
 };
 
 class Cluster {

@@ -1,4 +1,5 @@
-// The suite in the simulator: every scenario over several seeds, each of which decides order, delays and tearing.
+// The suite in the simulator, on NICs of every profile: each scenario over several seeds, which decide order, delays
+// and tearing; every other seed has a network that loses, doubles and delays packets.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -15,16 +16,28 @@ namespace {
 constexpr std::uint64_t kSteps = 20'000'000;
 
 // Seeds are cheap here: this many for each that a scenario asks for.
-constexpr std::uint64_t kSeedFactor = 8;
+constexpr std::uint64_t kSeedFactor = 2;
+
+sim::FabricOptions fabric_for(const sim::NicProfile& profile, std::uint64_t seed) {
+  sim::FabricOptions fabric{.profile = &profile};
+  if (seed % 2 == 0) {
+    fabric.drop_one_in = 20;
+    fabric.duplicate_one_in = 20;
+    fabric.delay_one_in = 20;
+    fabric.stall_one_in = 50;
+  }
+  return fabric;
+}
 
 class SimCluster final : public Cluster {
  public:
-  SimCluster(const Traits& traits, Scenario scenario, const ScenarioOptions& options, std::uint64_t seed)
+  SimCluster(const sim::NicProfile& profile, const Traits& traits, Scenario scenario, const ScenarioOptions& options,
+             std::uint64_t seed)
       : Cluster(seed),
         traits_(traits),
         scenario_(scenario),
         options_(options),
-        world_({.seed = seed, .steps = kSteps, .limits = options.limits}) {
+        world_({.seed = seed, .steps = kSteps, .fabric = fabric_for(profile, seed), .limits = options.limits}) {
     for (std::size_t index = 0; index < options.nodes; ++index) {
       places_.push_back(std::make_unique<Place>());
       begin_life(index, {});
@@ -118,7 +131,16 @@ class SimCluster final : public Cluster {
 
 class SimKind final : public ClusterKind {
  public:
-  std::string_view name() const noexcept override { return "sim"; }
+  explicit SimKind(const sim::NicProfile& profile)
+      : profile_(profile),
+        name_(fmt::format("sim_{}", profile.name)),
+        traits_{.threads = false,
+                .completes_inline = false,
+                .can_restart = true,
+                .owner_checks_generations = false,
+                .has_nic_atomics = profile.has_atomics} {}
+
+  std::string_view name() const noexcept override { return name_; }
   const Traits& traits() const noexcept override { return traits_; }
 
   void play(Scenario scenario, const ScenarioOptions& options) const override {
@@ -126,7 +148,7 @@ class SimKind final : public ClusterKind {
     const std::uint64_t first = one ? seed_from_environment() : 1;
     const Watchdog watchdog(name_of_running_test());
     for (std::uint64_t seed = first; seed < first + (one ? 1 : kSeedFactor * options.seeds); ++seed) {
-      SimCluster cluster(traits_, scenario, options, seed);
+      SimCluster cluster(profile_, traits_, scenario, options, seed);
       const sim::WorldResult result = cluster.run();
       if (result.outcome != sim::Outcome::passed) {
         ADD_FAILURE() << result.to_text();
@@ -139,14 +161,20 @@ class SimKind final : public ClusterKind {
   }
 
  private:
-  const Traits traits_{.threads = false, .completes_inline = false, .can_restart = true};
+  const sim::NicProfile& profile_;
+  const std::string name_;
+  const Traits traits_;
 };
 
 }  // namespace
 
 std::vector<const ClusterKind*> cluster_kinds() {
-  static const SimKind sim;
-  return {&sim};
+  static const std::vector<SimKind> kinds(sim::kNicProfiles.begin(), sim::kNicProfiles.end());
+  std::vector<const ClusterKind*> all;
+  for (const SimKind& kind : kinds) {
+    all.push_back(&kind);
+  }
+  return all;
 }
 
 }  // namespace ferry::conformance

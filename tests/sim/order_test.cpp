@@ -301,7 +301,7 @@ Task<void> own_bytes(Island& island, Board& board) {
 TEST(Order, ChunkListsMoveTheRightBytesAndNoOthers) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Board board;
-    World world({.seed = seed, .fabric = {.window_pieces = 3}});
+    World world({.seed = seed, .fabric = {.mtu = 64}});
     world.start("owner", run_task([&](Island& island) { return own_bytes(island, board); }));
     world.start("user", run_task([&](Island& island) { return move_chunks(island, board); }));
     const WorldResult result = world.run();

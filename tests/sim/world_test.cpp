@@ -199,8 +199,8 @@ TEST(World, OptionsOutOfRangeAreRefusedByName) {
     return std::string("accepted");
   };
   EXPECT_THAT(refusal({.granule = 3}), HasSubstr("FabricOptions::granule is 3"));
-  EXPECT_THAT(refusal({.piece_bytes = 100}), HasSubstr("FabricOptions::piece_bytes is 100"));
-  EXPECT_EQ(refusal({.granule = 64, .piece_bytes = 128}), "accepted");
+  EXPECT_THAT(refusal({.mtu = 100}), HasSubstr("FabricOptions::mtu is 100"));
+  EXPECT_EQ(refusal({.mtu = 128, .granule = 64}), "accepted");
 }
 
 Task<void> draws(Island& island, std::vector<std::uint64_t>& drawn) {

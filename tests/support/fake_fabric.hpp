@@ -327,6 +327,9 @@ class FakeDevice final : public queue::Device {
         std::memcpy(request.local, &old, sizeof old);
         break;
       }
+      case Verb::flush:
+        other->land();
+        break;
       case Verb::send:
         break;
     }

@@ -12,16 +12,21 @@ Failure check(const FabricOptions& options) {
   if (options.granule != 1 && options.granule != 8 && options.granule != 64) {
     return refuse(fmt::format("FabricOptions::granule is {}; it is 1, 8 or 64", options.granule));
   }
-  if (options.piece_bytes == 0 || options.piece_bytes % options.granule != 0 ||
-      options.piece_bytes > limits::kPieceBytes) {
-    return refuse(fmt::format("FabricOptions::piece_bytes is {}; it is a multiple of the granule, {}, and at most {}",
-                              options.piece_bytes, options.granule, limits::kPieceBytes));
+  if (options.mtu == 0 || options.mtu % options.granule != 0 || options.mtu > (std::size_t{1} << 20)) {
+    return refuse(fmt::format("FabricOptions::mtu is {}; it is a multiple of the granule, {}, and at most {}",
+                              options.mtu, options.granule, std::size_t{1} << 20));
   }
-  if (options.window_pieces == 0 || options.bytes_per_microsecond == 0) {
-    return refuse("FabricOptions::window_pieces and bytes_per_microsecond are at least 1");
+  if (options.requests == 0 || options.receives == 0 || options.reads == 0 || options.window == 0 ||
+      options.completions == 0 || options.message == 0 || options.bytes_per_microsecond == 0) {
+    return refuse(
+        "FabricOptions::requests, receives, reads, window, completions, message and bytes_per_microsecond are "
+        "at least 1");
   }
   if (options.latency < Duration::zero() || options.hold < Duration::zero() || options.start_time < Duration::zero()) {
     return refuse("FabricOptions::latency, hold and start_time are not negative");
+  }
+  if (options.acknowledgement <= options.latency * 2 || options.receiver_pause <= Duration::zero()) {
+    return refuse("FabricOptions::acknowledgement is longer than two latencies, and receiver_pause than nothing");
   }
   return {};
 }

@@ -1,41 +1,52 @@
-// FabricOptions: the knobs of the simulated fabric. Profile: how a packet's delay varies, as a table.
+// FabricOptions: the knobs of the simulated NICs and of the network between them. Plain values, set before the world
+// starts.
 //
-// Plain values, set before the world starts.
+// Rates are "one in so many", drawn by a choice of its own for each; 0: never. Zero everywhere is a fabric without
+// faults, in which requests still take effect in any order that the profile allows.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include <ferry/base/failure.hpp>
-#include <ferry/base/limits.hpp>
 #include <ferry/base/time.hpp>
+#include <ferry/sim/nic/nic_profile.hpp>
 
 namespace ferry::sim {
 
-// A packet's delay is the plain one times numerator / denominator of a row; each packet draws a row.
-struct DelayRow {
-  std::uint32_t numerator = 1;
-  std::uint32_t denominator = 1;
-};
-
-struct Profile {
-  std::string_view name;
-  std::array<DelayRow, 8> delays{};  // row 0 is the plain delay; 0/1 lets a packet arrive at the instant it is sent
-};
-
-// No order between operations, nor inside one: only what the contract promises.
-inline constexpr Profile kPortable{"portable", {{{1, 1}, {0, 1}, {1, 8}, {1, 2}, {2, 1}, {4, 1}, {16, 1}, {64, 1}}}};
-
 struct FabricOptions {
-  const Profile* profile = &kPortable;
-  Duration latency = std::chrono::microseconds(1);     // of an empty packet, one way; at least zero
-  std::uint64_t bytes_per_microsecond = 10'000;        // of one packet, behind its latency; at least 1
-  std::size_t granule = 8;                             // bytes that never tear when aligned: 1, 8 or 64
-  std::size_t piece_bytes = 4096;                      // of a packet at most: granule … limits::kPieceBytes
-  std::size_t window_pieces = limits::kWindowPieces;   // of one operation, under way at a time; at least 1
-  Duration hold = std::chrono::seconds(1);             // how long a transmitted write may stay, unless flushed
+  const NicProfile* profile = &kPortableNic;  // nic_profile("srd"), …
+  bool exact_atomics = false;  // of NICs: atomic against the owner's CPU too ("glob"); else among themselves ("hca")
+
+  // Limits.
+  std::size_t mtu = 4096;              // bytes of a packet, at most: a multiple of the granule
+  std::size_t granule = 8;             // bytes that never tear when aligned: 1, 8 or 64
+  std::size_t requests = 1024;         // of a queue pair, posted and not completed
+  std::size_t receives = 1024;         // same
+  std::size_t reads = 16;              // gets and atomics of a queue pair under way; more stall what is behind them
+  std::size_t window = 64;             // packets of a queue pair sent and not acknowledged
+  std::size_t completions = 1U << 20;  // of a process, not polled; one more is lost and takes its queue pair with it
+  std::size_t queue_pairs = 1U << 16;  // of a process
+  std::uint64_t message = std::uint64_t{1} << 30;  // bytes of one request
+
+  // Reliability.
+  Duration acknowledgement = std::chrono::microseconds(500);  // without progress until packets are sent again
+  unsigned retries = 7;                                       // in a row, until a queue pair gives up
+  Duration receiver_pause = std::chrono::microseconds(50);    // until a send without a receive is tried again
+  unsigned receiver_retries = 7;                              // in a row, where they are not endless
+
+  // How long what has arrived may stay on its way to memory, unless something waits for it.
+  Duration hold = std::chrono::milliseconds(2);
+
+  // The network.
+  Duration latency = std::chrono::microseconds(1);  // of an empty packet, one way
+  std::uint64_t bytes_per_microsecond = 10'000;     // of each NIC, each way; at least 1
+  std::uint64_t drop_one_in = 0;                    // packets
+  std::uint64_t duplicate_one_in = 0;               // same
+  std::uint64_t delay_one_in = 0;  // same; by up to 64 latencies, and what follows on that queue pair waits behind it
+  std::uint64_t stall_one_in = 0;  // a NIC does nothing for up to 256 latencies before it sends one
+
+  // Processes.
   Duration start_time = std::chrono::milliseconds(1);  // from ProcessHost::start to the child's first step
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <ferry/sim/process.hpp>
+#include <ferry/sim/sim_fabric.hpp>
 #include <ferry/sim/virtual_time.hpp>
 #include <ferry/sim/world.hpp>
 
@@ -94,6 +95,7 @@ void OngoingFaults::pause(Process& process) {
     tell(describe(process) + " paused");
     count(Fault::pause);
     world_.scheduler().pause(process.number());
+    world_.fabric().paused(process.number());
   }
 }
 
@@ -101,6 +103,7 @@ void OngoingFaults::resume(Process& process) {
   if (process.is_alive() && is_paused(process)) {
     tell(describe(process) + " resumed");
     world_.scheduler().resume(process.number());
+    world_.fabric().resumed(process.number());
   }
 }
 

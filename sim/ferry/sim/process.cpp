@@ -77,9 +77,7 @@ void Process::kill() noexcept {
   scheduler.withdraw(begin_);
   scheduler.withdraw(finish_);
   executor_.halt();
-  if (SimTransport* transport = world_.fabric().transport_of(number_)) {
-    transport->killed();
-  }
+  world_.fabric().killed(number_);
   ended({ProcessExit::How::killed_by_signal, SIGKILL, {}});
 }
 
@@ -98,9 +96,6 @@ void Process::ended(const ProcessExit& exit) noexcept {
 
 std::string Process::describe_waits() const {
   std::string text = program_ == nullptr ? std::string() : program_->waits_for();
-  for (const std::string& operation : world_.fabric().in_flight_of(number_)) {
-    text += (text.empty() ? "" : "; ") + operation;
-  }
   return fmt::format("{} (process {}{}): {}", name(), number_.value(),
                      world_.faults().is_paused(*this) ? ", paused" : "",
                      text.empty() ? "waits for nothing known" : text);

@@ -1,22 +1,29 @@
 #include <ferry/sim/sim_fabric.hpp>
 
+#include <array>
+#include <utility>
+
 #include <ferry/base/check.hpp>
-#include <ferry/sim/sim_connection.hpp>
+#include <ferry/sim/sim_stream.hpp>
 #include <ferry/sim/sim_transport.hpp>
 
 namespace ferry::sim {
+namespace {
 
-SimFabric::SimFabric(Scheduler& scheduler, const FabricOptions& options) : scheduler_(scheduler), options_(options) {}
+// A message takes the plain time, multiplied by one of these, in eighths.
+constexpr std::array<std::int64_t, 8> kEighths{8, 0, 1, 4, 16, 32, 128, 512};
 
-SimFabric::~SimFabric() {
-  flights_.clear_and_dispose([](Flight* flight) { delete flight; });
-}
+}  // namespace
 
-Duration SimFabric::delay(std::uint64_t bytes, std::uint64_t channel) noexcept {
-  const auto& rows = options_.profile->delays;
-  const DelayRow row = rows[scheduler_.choose(ChoiceKind::latency, rows.size(), channel)];
-  const Duration plain = options_.latency + Duration(bytes * 1000 / options_.bytes_per_microsecond);
-  return plain * row.numerator / row.denominator;
+SimFabric::SimFabric(Scheduler& scheduler, const FabricOptions& options) : network_(scheduler, options) {}
+
+SimFabric::~SimFabric() = default;
+
+Duration SimFabric::delay(std::uint64_t bytes, std::uint64_t stream) noexcept {
+  const std::int64_t eighths = kEighths[scheduler().choose(ChoiceKind::latency, kEighths.size(), stream)];
+  const Duration plain =
+      options().latency + Duration(static_cast<std::int64_t>(bytes * 1000 / options().bytes_per_microsecond));
+  return plain * eighths / 8;
 }
 
 void SimFabric::add(SimTransport& transport) {
@@ -47,43 +54,54 @@ SimTransport* SimFabric::at(Port port) const noexcept {
   return found == listening_.end() ? nullptr : found->second;
 }
 
-Flight& SimFabric::launch(SimConnection& connection, const std::shared_ptr<SimChannel>& channel, Operation& operation) {
-  auto* flight = new Flight(*this, connection, channel, operation, ++operations_);
-  flights_.push_back(*flight);
-  return *flight;
+void SimFabric::add(std::shared_ptr<SimStream> stream) {
+  std::erase_if(streams_, [](const auto& old) { return old->is_over(); });
+  streams_.push_back(std::move(stream));
 }
 
-void SimFabric::dispose(Flight& flight) noexcept {
-  flights_.erase_and_dispose(flights_.iterator_to(flight), [](Flight* disposed) { delete disposed; });
-}
-
-Piece& SimFabric::take_piece() {
-  if (free_pieces_.empty()) {
-    all_pieces_.push_back(std::make_unique<Piece>());
-    return *all_pieces_.back();
+void SimFabric::killed(ProcessNumber process) noexcept {
+  if (SimTransport* transport = transport_of(process)) {
+    transport->killed();
   }
-  Piece& piece = *free_pieces_.back();
-  free_pieces_.pop_back();
-  return piece;
-}
-
-void SimFabric::give_back(Piece& piece) noexcept {
-  constexpr std::size_t kKept = 16384;  // bytes of buffer that a free piece keeps
-  if (piece.bytes.capacity() > kKept) {
-    piece.bytes = wire::Bytes();
+  for (const auto& stream : streams_) {
+    stream->killed(process);
   }
-  piece.flight = nullptr;
-  free_pieces_.push_back(&piece);
 }
 
-std::vector<std::string> SimFabric::in_flight_of(ProcessNumber process) const {
-  std::vector<std::string> lines;
-  for (const Flight& flight : flights_) {
-    if (flight.operation() != nullptr && flight.initiator() == process) {
-      lines.push_back(flight.describe());
+void SimFabric::paused(ProcessNumber process) noexcept {
+  for (const auto& [number, transport] : transports_) {
+    if (number != process) {
+      for (const auto& stream : streams_) {
+        stream->fall_silent(process, number);
+      }
     }
   }
-  return lines;
+}
+
+void SimFabric::resumed(ProcessNumber process) noexcept {
+  for (const auto& [number, transport] : transports_) {
+    if (!network_.is_cut(process, number)) {
+      for (const auto& stream : streams_) {
+        stream->speak_again(process, number);
+      }
+    }
+  }
+}
+
+void SimFabric::cut(ProcessNumber from, ProcessNumber to) noexcept {
+  network_.cut(from, to);
+  for (const auto& stream : streams_) {
+    stream->fall_silent(from, to);
+  }
+}
+
+void SimFabric::mend(ProcessNumber from, ProcessNumber to) noexcept {
+  network_.mend(from, to);
+  for (const auto& stream : streams_) {
+    if (!scheduler().is_paused(from)) {
+      stream->speak_again(from, to);
+    }
+  }
 }
 
 }  // namespace ferry::sim

@@ -1,5 +1,5 @@
-// SimFabric: what lies between the simulated processes of one world: who listens where, how long packets take, and
-// everything that is in flight. Internal to the simulator.
+// SimFabric: what lies between the simulated processes of one world: the network of their NICs, the control
+// connections, and who listens where. Internal to the simulator.
 //
 // Owner: the World. One thread.
 #pragma once
@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include <boost/intrusive/list.hpp>
-
-#include <ferry/sim/fabric_options.hpp>
-#include <ferry/sim/flight.hpp>
+#include <ferry/sim/nic/network.hpp>
 #include <ferry/sim/scheduler.hpp>
 
 namespace ferry::sim {
+
+class SimStream;
+class SimTransport;
 
 class SimFabric {
  public:
@@ -25,11 +25,12 @@ class SimFabric {
   SimFabric(const SimFabric&) = delete;
   SimFabric& operator=(const SimFabric&) = delete;
 
-  Scheduler& scheduler() const noexcept { return scheduler_; }
-  const FabricOptions& options() const noexcept { return options_; }
+  Scheduler& scheduler() const noexcept { return network_.scheduler(); }
+  Network& network() noexcept { return network_; }
+  const FabricOptions& options() const noexcept { return network_.options(); }
 
-  // The delay of one packet with so many bytes of payload; draws a row of the profile. channel: whose packet it is.
-  Duration delay(std::uint64_t bytes, std::uint64_t channel = 0) noexcept;
+  // How long a message of so many bytes takes on a control connection; draws.
+  Duration delay(std::uint64_t bytes, std::uint64_t stream = 0) noexcept;
 
   void add(SimTransport& transport);
   void remove(SimTransport& transport) noexcept;
@@ -38,29 +39,25 @@ class SimFabric {
   void leave(Port port, const SimTransport& transport) noexcept;
   SimTransport* at(Port port) const noexcept;
 
-  std::uint64_t next_channel() noexcept { return ++channels_; }
-  Flight& launch(SimConnection& connection, const std::shared_ptr<SimChannel>& channel, Operation& operation);
-  void dispose(Flight& flight) noexcept;
+  std::uint64_t next_stream() noexcept { return ++last_stream_; }
+  void add(std::shared_ptr<SimStream> stream);
 
-  Piece& take_piece();
-  void give_back(Piece& piece) noexcept;
+  // The process was killed: its NIC does nothing any more, its control connections break.
+  void killed(ProcessNumber process) noexcept;
+  // It does nothing for now: peers hear nothing of it. The reverse.
+  void paused(ProcessNumber process) noexcept;
+  void resumed(ProcessNumber process) noexcept;
 
-  // Every operation in flight of which `process` waits, one per line of at most a few.
-  std::vector<std::string> in_flight_of(ProcessNumber process) const;
+  // Nothing that `from` sends reaches `to`, until it is mended.
+  void cut(ProcessNumber from, ProcessNumber to) noexcept;
+  void mend(ProcessNumber from, ProcessNumber to) noexcept;
 
  private:
-  using Flights = boost::intrusive::list<
-      Flight, boost::intrusive::member_hook<Flight, boost::intrusive::list_member_hook<>, &Flight::fabric_hook>>;
-
-  Scheduler& scheduler_;
-  const FabricOptions options_;
+  Network network_;
   std::map<ProcessNumber, SimTransport*> transports_;
   std::map<Port, SimTransport*> listening_;
-  std::uint64_t channels_ = 0;
-  std::uint64_t operations_ = 0;
-  std::vector<std::unique_ptr<Piece>> all_pieces_;
-  std::vector<Piece*> free_pieces_;
-  Flights flights_;
+  std::uint64_t last_stream_ = 0;
+  std::vector<std::shared_ptr<SimStream>> streams_;  // in the order of making
 };
 
 }  // namespace ferry::sim

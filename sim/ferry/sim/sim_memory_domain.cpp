@@ -6,34 +6,52 @@ Result<TransportKey> SimMemoryDomain::attach(RegionHandle handle, const LocalReg
   if (region.kind != MemoryKind::host) {
     return Failure(errc::unsupported, "the simulated fabric reaches host memory only");
   }
-  if (attached_.size() <= handle.slot.value()) {
-    attached_.resize(handle.slot.value() + std::size_t{1});
+  if (keys_.size() <= handle.slot.value()) {
+    keys_.resize(handle.slot.value() + std::size_t{1});
   }
-  attached_[handle.slot.value()] = {handle.generation, ++last_key_};
-  scheduler_.record(StepKind::memory, process_, last_key_);
+  const std::uint32_t key = nic_->network().next_key();
+  keys_[handle.slot.value()] = key;
+  attached_[key] = {handle, region};
+  scheduler_.record(StepKind::memory, process_, key);
   scheduler_.fold(region.size);
-  return TransportKey{TransportId::sim, 0, last_key_};
+  return TransportKey{TransportId::sim, key, 0};
 }
 
 Result<void> SimMemoryDomain::detach(RegionHandle handle, TimePoint) noexcept {
-  if (handle.slot.value() < attached_.size() && attached_[handle.slot.value()].generation == handle.generation) {
-    scheduler_.record(StepKind::memory, process_, attached_[handle.slot.value()].key);
-    attached_[handle.slot.value()] = {};
+  const std::size_t slot = handle.slot.value();
+  const auto found = slot < keys_.size() ? attached_.find(keys_[slot]) : attached_.end();
+  if (found != attached_.end() && found->second.handle.generation == handle.generation) {
+    const LocalRegion region = found->second.region;
+    scheduler_.record(StepKind::memory, process_, keys_[slot]);
+    attached_.erase(found);
+    keys_[slot] = 0;
+    nic_->finish(region.base, region.size);
   }
   return {};
 }
 
-Result<void> SimMemoryDomain::check(const RemoteRegion& reference) const {
-  const TransportKey* key = reference.key_for(TransportId::sim);
+std::byte* SimMemoryDomain::reach(const queue::RemoteAddress& remote, Access needed, std::uint64_t length) noexcept {
+  const auto found = attached_.find(remote.key);
+  if (found == attached_.end()) {
+    return nullptr;
+  }
+  // The pin is let go at once: detach() waits for what was accepted.
+  const auto pin = regions_.pin(found->second.handle, needed, remote.address, length);
+  return pin ? pin->address() : nullptr;
+}
+
+void SimMemoryDomain::invalidate(std::uint32_t key) noexcept {
+  if (const auto found = attached_.find(key); found != attached_.end()) {
+    static_cast<void>(detach(found->second.handle, kNever));
+  }
+}
+
+Result<queue::RemoteAddress> SimMemoryDomain::remote_address(const RemoteRegion& region, std::uint64_t offset) const {
+  const TransportKey* key = region.key_for(TransportId::sim);
   if (key == nullptr) {
     return Failure(errc::unsupported, "the reference carries no key of the simulated fabric");
   }
-  const std::size_t slot = reference.slot.value();
-  if (slot >= attached_.size() || attached_[slot].key != key->address ||
-      attached_[slot].generation != reference.generation) {
-    return Failure(errc::revoked, "the owner revoked or released this memory; ask it for a new reference");
-  }
-  return {};
+  return queue::RemoteAddress{key->key, key->address + offset};
 }
 
 }  // namespace ferry::sim

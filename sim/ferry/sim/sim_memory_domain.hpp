@@ -1,38 +1,48 @@
-// SimMemoryDomain: the keys of one simulated process's regions. The fabric checks a key with every packet, as a NIC
-// does.
+// SimMemoryDomain: the keys of one simulated process's regions, and the memory behind them. The NIC checks a key with
+// every packet.
 //
-// Detaching is one step: what reaches the owner afterwards fails with `revoked`. Keys are never reused.
-// Owner: the SimTransport. One thread.
+// Detaching is one step: what arrives afterwards is refused, and what had been accepted takes effect before it returns.
+// Keys are never reused, not even by a later life. Owner: the SimTransport. One thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
-#include <ferry/sim/scheduler.hpp>
+#include <ferry/memory/region_table.hpp>
+#include <ferry/sim/nic/nic.hpp>
 #include <ferry/transport/memory_domain.hpp>
 
 namespace ferry::sim {
 
-class SimMemoryDomain final : public MemoryDomain {
+class SimMemoryDomain final : public MemoryDomain, public NicMemory {
  public:
-  SimMemoryDomain(Scheduler& scheduler, ProcessNumber process) noexcept : scheduler_(scheduler), process_(process) {}
+  SimMemoryDomain(Scheduler& scheduler, ProcessNumber process, RegionTable& regions) noexcept
+      : scheduler_(scheduler), process_(process), regions_(regions) {}
+
+  // Whose NIC it is; before anything is attached.
+  void set_nic(Nic& nic) noexcept { nic_ = &nic; }
 
   Result<TransportKey> attach(RegionHandle handle, const LocalRegion& region) noexcept override;
   Result<void> detach(RegionHandle handle, TimePoint deadline) noexcept override;
 
-  // Whether the key in a reference still reaches the region: unsupported if it has none, else revoked.
-  Result<void> check(const RemoteRegion& reference) const;
+  std::byte* reach(const queue::RemoteAddress& remote, Access needed, std::uint64_t length) noexcept override;
+  void invalidate(std::uint32_t key) noexcept override;
+  Result<queue::RemoteAddress> remote_address(const RemoteRegion& region, std::uint64_t offset) const override;
 
  private:
   struct Attached {
-    Generation generation{};
-    std::uint64_t key = 0;  // 0: not attached
+    RegionHandle handle;
+    LocalRegion region;
   };
 
   Scheduler& scheduler_;
   const ProcessNumber process_;
-  std::uint64_t last_key_ = 0;
-  std::vector<Attached> attached_;  // by slot
+  RegionTable& regions_;
+  Nic* nic_ = nullptr;
+  std::uint32_t last_key_ = 0;
+  std::map<std::uint32_t, Attached> attached_;  // by key
+  std::vector<std::uint32_t> keys_;             // by slot; 0: none
 };
 
 }  // namespace ferry::sim

@@ -13,7 +13,7 @@ using test::Host;
 
 class Player final : private StepObserver {
  public:
-  Player(const Program& program, const NicOptions& options, ChoiceSource& choices)
+  Player(const Program& program, const FabricOptions& options, ChoiceSource& choices)
       : program_(program), scheduler_(choices, 100'000), network_(scheduler_, options) {
     for (std::size_t node = 0; node < program.nodes.size(); ++node) {
       hosts_.push_back(std::make_unique<Host>(network_, static_cast<std::uint32_t>(node + 1)));
@@ -220,7 +220,7 @@ bool is_playable(const Program& program) {
   });
 }
 
-std::optional<Outcome> play(const Program& program, const NicOptions& options, ChoiceSource& choices) {
+std::optional<Outcome> play(const Program& program, const FabricOptions& options, ChoiceSource& choices) {
   return Player(program, options, choices).run();
 }
 

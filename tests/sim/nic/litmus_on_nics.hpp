@@ -7,8 +7,8 @@
 #include <optional>
 
 #include <ferry/sim/choices.hpp>
+#include <ferry/sim/fabric_options.hpp>
 #include <ferry/sim/litmus/program.hpp>
-#include <ferry/sim/nic/nic_options.hpp>
 
 namespace ferry::sim::litmus {
 
@@ -16,6 +16,6 @@ namespace ferry::sim::litmus {
 bool is_playable(const Program& program);
 
 // One run; none if the threads did not come to their end, or an operation failed.
-std::optional<Outcome> play(const Program& program, const NicOptions& options, ChoiceSource& choices);
+std::optional<Outcome> play(const Program& program, const FabricOptions& options, ChoiceSource& choices);
 
 }  // namespace ferry::sim::litmus

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kProfileNames{"strict", "portable", "relaxed", "unordered"};
 
-NicOptions options_for(const Program& program, std::string_view profile) {
-  NicOptions options;
+FabricOptions options_for(const Program& program, std::string_view profile) {
+  FabricOptions options;
   options.profile = nic_profile(profile);
   options.exact_atomics = program.atomics == AtomicScope::glob;
   options.mtu = 8;
@@ -28,7 +28,7 @@ struct Found {
   std::size_t unfinished = 0;
 };
 
-Found played(const Program& program, const NicOptions& options, std::uint64_t runs) {
+Found played(const Program& program, const FabricOptions& options, std::uint64_t runs) {
   Found found;
   for (std::uint64_t seed = 0; seed < runs; ++seed) {
     const auto choices = make_choices(static_cast<Strategy>(seed % kStrategies), seed, 60);
@@ -101,7 +101,7 @@ TEST_P(LitmusOnNics, EndAsTheMachineAllowsUnderLossToo) {
     if (!is_playable(program) || reads_again_under_loss(program)) {
       continue;
     }
-    NicOptions options = options_for(program, GetParam());
+    FabricOptions options = options_for(program, GetParam());
     options.drop_one_in = 4;
     options.duplicate_one_in = 4;
     options.delay_one_in = 4;

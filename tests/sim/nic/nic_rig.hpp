@@ -101,9 +101,9 @@ class Host final : public NicMemory {
 
 class NicRig final : private StepObserver {
  public:
-  explicit NicRig(const NicOptions& options, std::uint64_t seed, std::size_t count = 2)
+  explicit NicRig(const FabricOptions& options, std::uint64_t seed, std::size_t count = 2)
       : NicRig(options, std::make_unique<SeededChoices>(seed), count) {}
-  NicRig(const NicOptions& options, std::unique_ptr<ChoiceSource> choices, std::size_t count = 2)
+  NicRig(const FabricOptions& options, std::unique_ptr<ChoiceSource> choices, std::size_t count = 2)
       : choices_(std::move(choices)), scheduler(*choices_, 1'000'000), network(scheduler, options) {
     for (std::size_t index = 0; index < count; ++index) {
       hosts.push_back(std::make_unique<Host>(network, static_cast<std::uint32_t>(index + 1)));
@@ -209,7 +209,7 @@ class NicRig final : private StepObserver {
 };
 
 // What a scenario showed, as text, over many seeds.
-inline std::set<std::string> outcomes(const NicOptions& options, std::uint64_t seeds,
+inline std::set<std::string> outcomes(const FabricOptions& options, std::uint64_t seeds,
                                       const std::function<std::string(NicRig&)>& scenario, std::size_t hosts = 2) {
   std::set<std::string> found;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {

@@ -17,8 +17,8 @@ constexpr std::size_t x = 0;
 constexpr std::size_t y = 1;
 constexpr std::size_t flag = 2;
 
-NicOptions lossy() {
-  NicOptions options;
+FabricOptions lossy() {
+  FabricOptions options;
   options.drop_one_in = 4;
   options.duplicate_one_in = 5;
   options.delay_one_in = 5;
@@ -26,13 +26,13 @@ NicOptions lossy() {
   options.retries = 20;
   return options;
 }
-NicOptions lossy_and_soon_given_up() {
-  NicOptions options = lossy();
+FabricOptions lossy_and_soon_given_up() {
+  FabricOptions options = lossy();
   options.retries = 1;
   return options;
 }
-NicOptions of(std::string_view profile) {
-  NicOptions options;
+FabricOptions of(std::string_view profile) {
+  FabricOptions options;
   options.profile = nic_profile(profile);
   return options;
 }
@@ -102,7 +102,7 @@ TEST(Reliability, AnAtomicIsExecutedOnceAndItsResultKept) {
 
 // E07
 TEST(Reliability, ALongWriteMayHaveLandedInPartWhenItFails) {
-  NicOptions options = lossy_and_soon_given_up();
+  FabricOptions options = lossy_and_soon_given_up();
   options.mtu = 8;
   const auto seen = outcomes(options, kSeeds, [](NicRig& rig) {
     rig.a().words[x] = rig.a().words[x + 1] = rig.a().words[x + 2] = 1;
@@ -132,7 +132,7 @@ TEST(Reliability, AnErrorDoesNotSayThatNothingWasExecuted) {
 // E10, E13
 TEST(Reliability, NothingBehindARefusedRequestIsExecutedOrSucceeds) {
   for (const auto profile : {"strict", "portable", "relaxed", "unordered"}) {
-    NicOptions options = lossy();
+    FabricOptions options = lossy();
     options.profile = nic_profile(profile);
     const auto seen = outcomes(options, kSeeds / 4, [](NicRig& rig) {
       rig.a().words[x] = 1;
@@ -208,7 +208,7 @@ TEST(Reliability, ASendThatNeverFindsAReceiveFailsWhereRetriesEnd) {
 
 // E16
 TEST(Reliability, BytesMayBeThereWhileTheirImmediateWaitsForAReceive) {
-  NicOptions options;
+  FabricOptions options;
   options.mtu = 8;
   bool prefix_alone = false;
   for (std::uint64_t seed = 0; seed < 200 && !prefix_alone; ++seed) {
@@ -301,7 +301,7 @@ TEST(Reliability, AKeyOfAFormerLifeReachesNothing) {
 
 // E23
 TEST(Reliability, AWriteMayLandAfterItsInitiatorWasToldThatItFailed) {
-  NicOptions options;
+  FabricOptions options;
   options.acknowledgement = std::chrono::microseconds(3);
   options.retries = 1;
   options.delay_one_in = 2;
@@ -321,7 +321,7 @@ TEST(Reliability, AWriteMayLandAfterItsInitiatorWasToldThatItFailed) {
 }
 
 TEST(Reliability, NothingLandsOnceTheOwnerHasStoppedItsEnd) {
-  NicOptions options = lossy_and_soon_given_up();
+  FabricOptions options = lossy_and_soon_given_up();
   const auto seen = outcomes(options, kSeeds, [](NicRig& rig) {
     rig.a().words[x] = 1;
     std::uint64_t at_stop = 9;
@@ -343,7 +343,7 @@ TEST(Reliability, NothingLandsOnceTheOwnerHasStoppedItsEnd) {
 // E25
 TEST(Reliability, RequestsOfAQueuePairEndInTheOrderOfPosting) {
   for (const auto profile : {"strict", "portable", "relaxed", "unordered", "iwarp"}) {
-    NicOptions options = lossy();
+    FabricOptions options = lossy();
     options.profile = nic_profile(profile);
     outcomes(options, kSeeds / 5, [&](NicRig& rig) {
       for (int count = 0; count < 3; ++count) {
@@ -377,7 +377,7 @@ TEST(Reliability, AReceiveAndItsSendEndInEitherOrder) {
 
 // E28
 TEST(Reliability, AnOverrunOfCompletionsIsTold) {
-  NicOptions options;
+  FabricOptions options;
   options.completions = 2;
   const auto seen = outcomes(options, 300, [](NicRig& rig) {
     for (int count = 0; count < 8; ++count) {
@@ -454,7 +454,7 @@ TEST(Reliability, AnAlignedWordTearsOnlyWhereTheGranuleIsAByte) {
     return is_torn ? "torn" : "whole";
   };
   EXPECT_THAT(outcomes({}, 1000, torn), ElementsAre("whole"));
-  NicOptions bytes;
+  FabricOptions bytes;
   bytes.granule = 1;
   EXPECT_THAT(outcomes(bytes, 1000, torn), ElementsAre("torn", "whole"));
 }

@@ -1,6 +1,6 @@
 // Arrival: one chunk of a request that has reached one end of a queue, on its way into memory or out of it. Internal.
 //
-// Pooled by the fabric; in one list of one Placement at a time. It is also the step by which it goes on.
+// Pooled by the fabric; in one list of one ArrivalQueue at a time. It is also the step by which it goes on.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace ferry::sim {
 
-class Placement;
+class ArrivalQueue;
 
 struct Arrival : Step, boost::intrusive::list_base_hook<> {
   enum class Kind : std::uint8_t {
@@ -30,7 +30,7 @@ struct Arrival : Step, boost::intrusive::list_base_hook<> {
 
   bool is_data() const noexcept { return kind == Kind::write || kind == Kind::result; }
 
-  Placement* placement = nullptr;
+  ArrivalQueue* queue = nullptr;
   Kind kind{};
   bool is_on_its_way = false;  // to memory
   bool has_unit = false;       // atomics: the word was read and is not written yet

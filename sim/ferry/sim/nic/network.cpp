@@ -15,7 +15,7 @@ constexpr std::size_t kKeptBytes = 16384;    // of buffer that a free packet kee
 
 Packet::Packet() noexcept : Step(&Network::arrive) {}
 
-Network::Network(Scheduler& scheduler, const NicOptions& options) : scheduler_(scheduler), options_(options) {}
+Network::Network(Scheduler& scheduler, const FabricOptions& options) : scheduler_(scheduler), options_(options) {}
 
 Network::~Network() {
   for (const auto& packet : all_) {

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include <ferry/sim/nic/nic_options.hpp>
+#include <ferry/sim/fabric_options.hpp>
 #include <ferry/sim/nic/packet.hpp>
 #include <ferry/sim/scheduler.hpp>
 
@@ -19,13 +19,13 @@ class SimQueuePair;
 
 class Network {
  public:
-  Network(Scheduler& scheduler, const NicOptions& options);
+  Network(Scheduler& scheduler, const FabricOptions& options);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
   Scheduler& scheduler() const noexcept { return scheduler_; }
-  const NicOptions& options() const noexcept { return options_; }
+  const FabricOptions& options() const noexcept { return options_; }
 
   // An empty packet; send() or give_back() follows.
   Packet& take_packet();
@@ -33,6 +33,9 @@ class Network {
 
   // Sends it from `from` to the process of its receiver. It may get lost.
   void send(Packet& packet, SimQueuePair& from) noexcept;
+
+  // A key of some process's memory; never given twice.
+  std::uint32_t next_key() noexcept { return ++last_key_; }
 
   QueueNumber add(SimQueuePair& end);
   void remove(SimQueuePair& end) noexcept;
@@ -56,7 +59,8 @@ class Network {
   bool happens(ChoiceKind kind, std::uint64_t one_in, QueueNumber queue) noexcept;
 
   Scheduler& scheduler_;
-  const NicOptions options_;
+  const FabricOptions options_;
+  std::uint32_t last_key_ = 0;
   std::vector<SimQueuePair*> ends_;  // by number - 1; null: gone
   std::vector<Port> ports_;          // by process number
   std::set<std::pair<ProcessNumber, ProcessNumber>> cuts_;

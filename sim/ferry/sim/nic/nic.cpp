@@ -19,7 +19,7 @@ constexpr std::size_t kPolledAtOnce = 16;
 
 Nic::Nic(Network& network, ProcessNumber process, NicMemory& memory)
     : network_(network), process_(process), memory_(memory), poll_(this) {
-  const NicOptions& options = network.options();
+  const FabricOptions& options = network.options();
   limits_ = {.order = options.profile->order_class,
              .atomics = options.profile->has_atomics,
              .flush = true,
@@ -28,7 +28,8 @@ Nic::Nic(Network& network, ProcessNumber process, NicMemory& memory)
              .receives = options.receives,
              .reads = options.reads,
              .inline_bytes = 0,
-             .granule = options.granule};
+             .granule = options.granule,
+             .needs_local_keys = false};
 }
 
 Nic::~Nic() {

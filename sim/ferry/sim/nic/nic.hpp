@@ -58,7 +58,7 @@ class Nic final : public queue::Device {
   };
 
   Network& network() const noexcept { return network_; }
-  const NicOptions& options() const noexcept { return network_.options(); }
+  const FabricOptions& options() const noexcept { return network_.options(); }
   ProcessNumber process() const noexcept { return process_; }
   TimePoint now() const noexcept { return network_.scheduler().now(); }
 
@@ -81,9 +81,9 @@ class Nic final : public queue::Device {
   Arrival& take_arrival();
   void give_back(Arrival& arrival) noexcept;
 
-  bool may_take_unit(const Placement& placement) const noexcept { return unit_ == nullptr || unit_ == &placement; }
+  bool may_take_unit(const ArrivalQueue& queue) const noexcept { return unit_ == nullptr || unit_ == &queue; }
   bool is_unit_free() const noexcept { return unit_ == nullptr; }
-  void take_unit(Placement& placement) noexcept { unit_ = &placement; }
+  void take_unit(ArrivalQueue& queue) noexcept { unit_ = &queue; }
   void release_unit() noexcept;
   void finish_unit() noexcept;
 
@@ -109,7 +109,7 @@ class Nic final : public queue::Device {
   queue::DeviceLimits limits_{};
   std::vector<SimQueuePair*> queues_;  // in the order of making
   std::deque<Entry> completions_;      // not polled
-  Placement* unit_ = nullptr;          // has an atomic under way
+  ArrivalQueue* unit_ = nullptr;       // has an atomic under way
   alignas(8) std::uint64_t word_ = 0;
   bool is_dead_ = false;
   std::vector<std::unique_ptr<Arrival>> all_;

@@ -11,14 +11,14 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <ferry/sim/nic/arrival_queue.hpp>
 #include <ferry/sim/nic/packet.hpp>
-#include <ferry/sim/nic/placement.hpp>
 
 namespace ferry::sim {
 
 class SimQueuePair;
 
-class Requester final : private PlacementEvents {
+class Requester final : private ArrivalEvents {
  public:
   Requester(SimQueuePair& queue, Nic& nic) noexcept;
   ~Requester();
@@ -100,7 +100,7 @@ class Requester final : private PlacementEvents {
 
   SimQueuePair& queue_;
   Nic& nic_;
-  Placement results_;
+  ArrivalQueue results_;
   Flow stream_;
   Works works_;  // in the order of posting
   std::uint64_t last_number_ = 0;

@@ -9,14 +9,14 @@
 #include <deque>
 #include <map>
 
+#include <ferry/sim/nic/arrival_queue.hpp>
 #include <ferry/sim/nic/packet.hpp>
-#include <ferry/sim/nic/placement.hpp>
 
 namespace ferry::sim {
 
 class SimQueuePair;
 
-class Responder final : private PlacementEvents {
+class Responder final : private ArrivalEvents {
  public:
   Responder(SimQueuePair& queue, Nic& nic) noexcept;
 
@@ -77,7 +77,7 @@ class Responder final : private PlacementEvents {
 
   SimQueuePair& queue_;
   Nic& nic_;
-  Placement inbound_;
+  ArrivalQueue inbound_;
   std::map<std::uint64_t, Flow> flows_;
   std::deque<Receive> receives_;
   bool is_stopped_ = false;

@@ -1,4 +1,4 @@
-#include <ferry/sim/nic/placement.hpp>
+#include <ferry/sim/nic/arrival_queue.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -39,29 +39,29 @@ bool closes(const Arrival& arrival) noexcept {
 
 }  // namespace
 
-Arrival::Arrival() noexcept : Step(&Placement::step) {}
+Arrival::Arrival() noexcept : Step(&ArrivalQueue::step) {}
 
-Placement::Placement(Nic& nic, PlacementEvents& events, std::uint64_t queue) noexcept
+ArrivalQueue::ArrivalQueue(Nic& nic, ArrivalEvents& events, std::uint64_t queue) noexcept
     : nic_(nic), events_(events), profile_(litmus::profile_of(nic.options().profile->order)), queue_(queue) {}
 
-Placement::~Placement() {
+ArrivalQueue::~ArrivalQueue() {
   clear();
 }
 
-void Placement::arrive(Arrival& arrival) noexcept {
-  arrival.placement = this;
+void ArrivalQueue::arrive(Arrival& arrival) noexcept {
+  arrival.queue = this;
   arrived_.push_back(arrival);
   consider(arrival);
   reconsider();
 }
 
-bool Placement::is_free_of_writes(const Arrival& arrival, Extent extent) const noexcept {
+bool ArrivalQueue::is_free_of_writes(const Arrival& arrival, Extent extent) const noexcept {
   return extent == Extent::none || std::none_of(writes_.begin(), writes_.end(), [&](const Arrival& write) {
            return write.is_data() && write.flow == arrival.flow && is_held_back(extent, write, arrival);
          });
 }
 
-bool Placement::may_act(const Arrival& arrival) const noexcept {
+bool ArrivalQueue::may_act(const Arrival& arrival) const noexcept {
   if (arrival.has_unit) {
     return true;
   }
@@ -97,7 +97,7 @@ bool Placement::may_act(const Arrival& arrival) const noexcept {
   return arrival.kind != Arrival::Kind::atomic || nic_.may_take_unit(*this);
 }
 
-bool Placement::may_commit(const Arrival& arrival) const noexcept {
+bool ArrivalQueue::may_commit(const Arrival& arrival) const noexcept {
   for (const Arrival& earlier : writes_) {
     if (&earlier == &arrival) {
       return true;
@@ -111,7 +111,7 @@ bool Placement::may_commit(const Arrival& arrival) const noexcept {
 }
 
 // Acts, now or later, if nothing holds it back.
-void Placement::consider(Arrival& arrival) noexcept {
+void ArrivalQueue::consider(Arrival& arrival) noexcept {
   const bool may = arrival.is_on_its_way ? may_commit(arrival) : may_act(arrival);
   if (!may) {
     if (!arrival.waits) {
@@ -137,9 +137,9 @@ void Placement::consider(Arrival& arrival) noexcept {
   nic_.schedule(arrival, arrival.kind == Arrival::Kind::read ? StepKind::sample : StepKind::place, queue_, pause.delay);
 }
 
-void Placement::step(Step& step) noexcept {
+void ArrivalQueue::step(Step& step) noexcept {
   auto& arrival = static_cast<Arrival&>(step);
-  Placement& self = *arrival.placement;
+  ArrivalQueue& self = *arrival.queue;
   if (arrival.is_held) {
     arrival.is_held = false;
     --self.held_;
@@ -154,7 +154,7 @@ void Placement::step(Step& step) noexcept {
   self.reconsider();
 }
 
-void Placement::act(Arrival& arrival) noexcept {
+void ArrivalQueue::act(Arrival& arrival) noexcept {
   if (arrival.is_on_its_way) {
     commit(arrival);
     return;
@@ -170,7 +170,7 @@ void Placement::act(Arrival& arrival) noexcept {
 }
 
 // A read, torn anywhere at a granule: the rest follows in a step of its own.
-void Placement::sample(Arrival& arrival) noexcept {
+void ArrivalQueue::sample(Arrival& arrival) noexcept {
   const std::uint64_t count = is_draining_ ? arrival.length - arrival.taken
                                            : nic_.torn(arrival.at + arrival.taken, arrival.offset + arrival.taken,
                                                        arrival.length - arrival.taken, queue_);
@@ -188,7 +188,7 @@ void Placement::sample(Arrival& arrival) noexcept {
   give_back(arrival);
 }
 
-void Placement::read_word(Arrival& arrival) noexcept {
+void ArrivalQueue::read_word(Arrival& arrival) noexcept {
   nic_.take_unit(*this);
   arrival.has_unit = true;
   wire::extend(arrival.bytes, sizeof(std::uint64_t));
@@ -200,7 +200,7 @@ void Placement::read_word(Arrival& arrival) noexcept {
   }
 }
 
-void Placement::write_word(Arrival& arrival) noexcept {
+void ArrivalQueue::write_word(Arrival& arrival) noexcept {
   std::uint64_t old = 0;
   std::memcpy(&old, arrival.bytes.data(), sizeof old);
   const bool adds = arrival.verb == queue::Verb::fetch_add;
@@ -216,7 +216,7 @@ void Placement::write_word(Arrival& arrival) noexcept {
   give_back(arrival);
 }
 
-void Placement::begin_way(Arrival& arrival) noexcept {
+void ArrivalQueue::begin_way(Arrival& arrival) noexcept {
   arrived_.erase(arrived_.iterator_to(arrival));
   writes_.push_back(arrival);
   arrival.is_on_its_way = true;
@@ -228,7 +228,7 @@ void Placement::begin_way(Arrival& arrival) noexcept {
   }
 }
 
-void Placement::commit(Arrival& arrival) noexcept {
+void ArrivalQueue::commit(Arrival& arrival) noexcept {
   writes_.erase(writes_.iterator_to(arrival));
   switch (arrival.kind) {
     case Arrival::Kind::completion:
@@ -246,12 +246,12 @@ void Placement::commit(Arrival& arrival) noexcept {
   give_back(arrival);
 }
 
-void Placement::give_back(Arrival& arrival) noexcept {
+void ArrivalQueue::give_back(Arrival& arrival) noexcept {
   nic_.give_back(arrival);
   changed_ = true;
 }
 
-void Placement::hurry() noexcept {
+void ArrivalQueue::hurry() noexcept {
   if (held_ == 0) {
     return;
   }
@@ -267,7 +267,7 @@ void Placement::hurry() noexcept {
 }
 
 // Looks at what waits until nothing more can go on; tells that memory has changed.
-void Placement::reconsider() noexcept {
+void ArrivalQueue::reconsider() noexcept {
   if (is_looking_) {
     return;
   }
@@ -282,7 +282,7 @@ void Placement::reconsider() noexcept {
   is_looking_ = false;
 }
 
-void Placement::wake(List& list) noexcept {
+void ArrivalQueue::wake(List& list) noexcept {
   for (auto at = list.begin(); at != list.end();) {
     Arrival& arrival = *at++;
     if (arrival.waits && (arrival.is_on_its_way ? may_commit(arrival) : may_act(arrival))) {
@@ -292,7 +292,7 @@ void Placement::wake(List& list) noexcept {
   }
 }
 
-void Placement::drain() noexcept {
+void ArrivalQueue::drain() noexcept {
   is_draining_ = true;
   for (List* list : {&arrived_, &writes_}) {
     for (Arrival& arrival : *list) {
@@ -320,7 +320,7 @@ void Placement::drain() noexcept {
   reconsider();
 }
 
-void Placement::clear() noexcept {
+void ArrivalQueue::clear() noexcept {
   for (List* list : {&arrived_, &writes_}) {
     while (!list->empty()) {
       Arrival& arrival = list->front();
@@ -337,7 +337,7 @@ void Placement::clear() noexcept {
   held_ = 0;
 }
 
-void Placement::finish_unit() noexcept {
+void ArrivalQueue::finish_unit() noexcept {
   for (Arrival& arrival : arrived_) {
     if (arrival.has_unit) {
       nic_.withdraw(arrival);
@@ -348,19 +348,19 @@ void Placement::finish_unit() noexcept {
   reconsider();
 }
 
-void Placement::unit_is_free() noexcept {
+void ArrivalQueue::unit_is_free() noexcept {
   changed_ = true;
   reconsider();
 }
 
-bool Placement::touches(const std::byte* at, std::uint64_t length) const noexcept {
+bool ArrivalQueue::touches(const std::byte* at, std::uint64_t length) const noexcept {
   const auto inside = [&](const Arrival& arrival) {
     return arrival.length > 0 && arrival.at < at + length && at < arrival.at + arrival.length;
   };
   return std::any_of(arrived_.begin(), arrived_.end(), inside) || std::any_of(writes_.begin(), writes_.end(), inside);
 }
 
-bool Placement::holds_back_put(const std::byte* at, std::uint64_t length) noexcept {
+bool ArrivalQueue::holds_back_put(const std::byte* at, std::uint64_t length) noexcept {
   const Extent extent = profile_.row(SubAction::put_read).writes_under_way;
   const bool holds = std::any_of(writes_.begin(), writes_.end(), [&](const Arrival& write) {
     return write.is_data() && (extent == Extent::all || (write.at < at + length && at < write.at + write.length));

@@ -1,5 +1,5 @@
-// Placement: what has arrived at one end of a queue pair and has not taken effect yet, and the order in which it does:
-// the litmus machine's list and write-back buffer, with bytes for locations. Internal to the NIC.
+// ArrivalQueue: what has arrived at one end of a queue pair and has not taken effect yet, and the order in which it
+// does: the litmus machine's list and write-back buffer, with bytes for locations. Internal to the NIC.
 //
 // An arrival acts when the profile lets it go before what came earlier and is not done: a read samples memory, an
 // atomic takes the owner's unit, data and completions enter the write-back list. From there they reach memory. Each of
@@ -15,7 +15,7 @@ namespace ferry::sim {
 
 class Nic;
 
-class PlacementEvents {
+class ArrivalEvents {
  public:
   // The bytes are in it. Then it is given back.
   virtual void on_read(Arrival& arrival) noexcept = 0;
@@ -31,15 +31,15 @@ class PlacementEvents {
   virtual void on_progress() noexcept = 0;
 
  protected:
-  ~PlacementEvents() = default;
+  ~ArrivalEvents() = default;
 };
 
-class Placement {
+class ArrivalQueue {
  public:
-  Placement(Nic& nic, PlacementEvents& events, std::uint64_t queue) noexcept;
-  ~Placement();
-  Placement(const Placement&) = delete;
-  Placement& operator=(const Placement&) = delete;
+  ArrivalQueue(Nic& nic, ArrivalEvents& events, std::uint64_t queue) noexcept;
+  ~ArrivalQueue();
+  ArrivalQueue(const ArrivalQueue&) = delete;
+  ArrivalQueue& operator=(const ArrivalQueue&) = delete;
 
   // In the order in which they were accepted.
   void arrive(Arrival& arrival) noexcept;
@@ -81,7 +81,7 @@ class Placement {
   void wake(List& list) noexcept;
 
   Nic& nic_;
-  PlacementEvents& events_;
+  ArrivalEvents& events_;
   const litmus::Profile& profile_;
   const std::uint64_t queue_;
   List arrived_;             // in the order of acceptance
