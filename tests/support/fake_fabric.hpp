@@ -472,6 +472,12 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   }
   std::size_t waiting(Side side) const { return queue_[side].size(); }
   void inject(Side side, wire::Bytes message) { send(side, std::move(message)); }
+  // Only the initiator learns that the wire was cut.
+  void cut_initiator(const Failure& why) {
+    queue_[initiator].clear();
+    tell_closed(initiator, why, PeerState::unknown);
+    tells_owner_ = false;
+  }
   // The wire is cut: both sides learn it.
   void cut(const Failure& why, PeerState state) {
     for (const Side side : {initiator, owner}) {
@@ -522,6 +528,9 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   }
   // Behind what is under way to it.
   void tell_closed(Side side, const Failure& why, PeerState state) {
+    if (side == owner && !tells_owner_) {
+      return;
+    }
     fabric_.schedule([self = shared_from_this(), side, why, state] {
       if (queue::ControlEvents* events = std::exchange(self->events_[side], nullptr)) {
         events->on_control_closed(why, state);
@@ -533,6 +542,7 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   queue::ControlEvents* events_[2] = {};
   std::deque<wire::Bytes> queue_[2];
   bool held_[2] = {};
+  bool tells_owner_ = true;
 };
 
 }  // namespace ferry::test

@@ -389,6 +389,7 @@ QueueConnection::Posting QueueConnection::post_range(Lane& lane, Pending& pendin
   }
   if (is_put) {
     pending.last = lane.next_number();
+    pending.first = pending.first == 0 ? pending.last : pending.first;
     pending.unconfirmed += order_ == OrderClass::srd ? 1U : 0U;
   }
   note_posted(lane, pending, kind, work, request);

@@ -183,8 +183,9 @@ bool QueueConnection::resolve_pending(Lane& lane, Pending& pending) {
   }
   pending.unconfirmed = 0;
   pending.checks_out = 0;
+  const bool never_left = lane.failure.nothing_behind && pending.first >= lane.failure.number;
   const bool is_unaccounted = order_ == OrderClass::iwarp && pending.kind == OperationKind::write &&
-                              pending.last != 0 && !lane.is_covered(pending.last);
+                              pending.last != 0 && !lane.is_covered(pending.last) && !never_left;
   if (is_unaccounted) {  // its completions say nothing: the owner's check of the reference is all there is
     pending.refused = pending.refused || bool(pending.verdict);
     pending.unknown = true;

@@ -95,7 +95,8 @@ struct Pending {
   std::uint64_t order = 0;             // of start
   std::uint64_t sequence = 0;          // 0: none
   std::uint64_t number = 0;            // of an atomic, once sent
-  std::uint64_t last = 0;              // number of its latest request on its lane; 0: none
+  std::uint64_t first = 0;             // number of its first put; 0: none
+  std::uint64_t last = 0;              // number of its latest put; 0: none
   Cursor next;                         // what was never posted
   std::vector<Range> redo;             // what was posted and provably not executed
   std::vector<std::uint32_t> keys;     // of local memory, per chunk; 0: none

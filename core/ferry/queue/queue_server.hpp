@@ -36,8 +36,10 @@ class QueueServer {
   // Makes the link for the events; nothing has been received on it.
   using MakeLink = std::function<std::unique_ptr<ControlLink>(ControlEvents& events)>;
 
-  QueueServer(NodeCore& node, Device& device, TransportId transport) noexcept
-      : node_(node), device_(device), transport_(transport) {}
+  // first_session: where the numbers of sessions begin, not 0; those of an earlier life of the server must not come
+  // again.
+  QueueServer(NodeCore& node, Device& device, TransportId transport, std::uint64_t first_session = 1) noexcept
+      : node_(node), device_(device), transport_(transport), next_token_(first_session) {}
   ~QueueServer();
 
   // Somebody has connected, and was authenticated. False: this server has been shut down, and no link was made.
@@ -68,7 +70,7 @@ class QueueServer {
   std::vector<std::shared_ptr<QueueInbound>> ended_;  // until the next accept(): one may be in its own event
   std::map<ProcessId, std::shared_ptr<QueueSession>> sessions_;
   std::deque<ProcessId> orphans_;  // whose channel ended, oldest first; some have come back
-  std::uint64_t next_token_ = 1;
+  std::uint64_t next_token_;
 };
 
 }  // namespace ferry::queue

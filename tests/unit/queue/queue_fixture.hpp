@@ -276,6 +276,14 @@ class QueueTest : public testing::Test {
   std::vector<std::unique_ptr<Tracked>> operations_;
 };
 
+inline std::string to_text(OrderClass order) {
+  static const char* const names[] = {"Strict", "Unordered", "IWARP", "SRD"};
+  return names[static_cast<std::size_t>(order)];
+}
+inline std::string name_of_class(const testing::TestParamInfo<OrderClass>& tested) {
+  return to_text(tested.param);
+}
+
 inline std::vector<std::uint64_t> pattern(std::size_t bytes, std::uint8_t value) {
   std::vector<std::uint64_t> words((bytes + 7) / 8);
   std::memset(words.data(), value, words.size() * 8);

@@ -16,8 +16,7 @@ class EveryClass : public QueueTest, public testing::WithParamInterface<std::tup
 };
 
 std::string name_of(const testing::TestParamInfo<std::tuple<OrderClass, bool>>& info) {
-  static const char* const names[] = {"Strict", "Unordered", "IWARP", "SRD"};
-  return std::string(names[static_cast<int>(std::get<0>(info.param))]) + (std::get<1>(info.param) ? "Keyed" : "Open");
+  return to_text(std::get<0>(info.param)) + (std::get<1>(info.param) ? "Keyed" : "Open");
 }
 
 INSTANTIATE_TEST_SUITE_P(Queue, EveryClass,
