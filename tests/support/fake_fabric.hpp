@@ -23,19 +23,44 @@ namespace ferry::test {
 
 class FakeFabric {
  public:
-  void schedule(std::function<void()> step) { steps_.push_back(std::move(step)); }
-  bool step() {
+  // Things that keep their order among themselves: what one queue pair executes, what it is told, one direction of a
+  // link.
+  using Line = std::uint64_t;
+  Line new_line() noexcept { return next_line_++; }
+
+  void schedule(Line line, std::function<void()> step) { steps_.push_back({line, std::move(step)}); }
+  bool empty() const noexcept { return steps_.empty(); }
+  // The oldest one.
+  bool step() { return run(0); }
+  // The oldest one of any line: choice picks among all that wait, and the first of its line is taken.
+  bool step(std::size_t choice) {
     if (steps_.empty()) {
       return false;
     }
-    auto next = std::move(steps_.front());
-    steps_.pop_front();
+    const Line line = steps_[choice % steps_.size()].line;
+    const auto first =
+        std::find_if(steps_.begin(), steps_.end(), [line](const Step& step) { return step.line == line; });
+    return run(static_cast<std::size_t>(first - steps_.begin()));
+  }
+
+ private:
+  struct Step {
+    Line line;
+    std::function<void()> run;
+  };
+
+  bool run(std::size_t index) {
+    if (index >= steps_.size()) {
+      return false;
+    }
+    auto next = std::move(steps_[index].run);
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(index));
     next();
     return true;
   }
 
- private:
-  std::deque<std::function<void()>> steps_;
+  std::deque<Step> steps_;
+  Line next_line_ = 1;
 };
 
 class FakeDevice;
@@ -63,6 +88,8 @@ struct FakeQueueState {
   queue::QueuePairOptions options;
   std::size_t out = 0;
   std::size_t number = 0;
+  FakeFabric::Line executes = 0;
+  FakeFabric::Line tells = 0;
   bool is_connected = false;
   bool is_stopped = false;
 
@@ -138,6 +165,20 @@ class FakeDevice final : public queue::Device {
       }
     }
   }
+  // One of them, where any may be next: not on a strict device.
+  void land_one(std::size_t choice) {
+    for (const auto& each : states_) {
+      const auto state = each.lock();
+      if (state == nullptr || state->landing.empty()) {
+        continue;
+      }
+      const std::size_t index = limits_.order == queue::OrderClass::strict ? 0 : choice % state->landing.size();
+      const FakeQueueState::Landing& landing = state->landing[index];
+      std::memcpy(landing.to, landing.bytes.data(), landing.bytes.size());
+      state->landing.erase(state->landing.begin() + static_cast<std::ptrdiff_t>(index));
+      return;
+    }
+  }
   std::size_t landing() const {
     std::size_t count = 0;
     for (const auto& each : states_) {
@@ -151,7 +192,7 @@ class FakeDevice final : public queue::Device {
     for (const auto& each : states_) {
       if (const auto state = each.lock(); state != nullptr && state->face != nullptr) {
         state->is_stopped = true;
-        fabric_.schedule([state, why] {
+        fabric_.schedule(state->tells, [state, why] {
           if (state->face != nullptr) {
             state->events->on_queue_lost(*state->face, why);
           }
@@ -220,10 +261,10 @@ class FakeDevice final : public queue::Device {
            request.local + request.length <= found->second.base + found->second.size;
   }
   void wake(const std::shared_ptr<FakeQueueState>& state) {
-    fabric_.schedule([this, state] { execute_next(state); });
+    fabric_.schedule(state->executes, [this, state] { execute_next(state); });
   }
   void complete(const std::shared_ptr<FakeQueueState>& state, queue::WorkCompletion completion) {
-    fabric_.schedule([state, completion] {
+    fabric_.schedule(state->tells, [state, completion] {
       state->out -= completion.is_receive ? 0U : 1U;
       if (state->face != nullptr) {
         state->events->on_completion(*state->face, completion);
@@ -263,7 +304,7 @@ class FakeDevice final : public queue::Device {
       completion.status = queue::WorkStatus::success;  // its local bytes were read: that is all it says
       complete(state, completion);
       state->is_stopped = true;
-      fabric_.schedule([state] {
+      fabric_.schedule(state->tells, [state] {
         if (state->face != nullptr) {
           state->events->on_queue_lost(*state->face, Failure(errc::peer_lost, "the other end closed the queue"));
         }
@@ -383,6 +424,8 @@ inline FakeQueuePair::FakeQueuePair(FakeDevice& device, queue::QueueEvents& even
   state_->device = &device;
   state_->events = &events;
   state_->face = this;
+  state_->executes = device.fabric_.new_line();
+  state_->tells = device.fabric_.new_line();
   state_->options = options;
   state_->number = FakeDevice::next_number_++ % 250 + 1;
   FakeDevice::by_number_[state_->number] = state_;
@@ -449,14 +492,14 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
  public:
   enum Side : std::size_t { initiator = 0, owner = 1 };
 
-  explicit FakePipe(FakeFabric& fabric) : fabric_(fabric) {}
+  explicit FakePipe(FakeFabric& fabric) : fabric_(fabric), lines_{fabric.new_line(), fabric.new_line()} {}
 
   std::unique_ptr<queue::ControlLink> end(Side side, queue::ControlEvents& events, ProcessId peer) {
     events_[side] = &events;
     return std::make_unique<Link>(shared_from_this(), side, peer);
   }
   void announce_open() {
-    fabric_.schedule([self = shared_from_this()] {
+    fabric_.schedule(lines_[owner], [self = shared_from_this()] {
       if (self->events_[initiator] != nullptr) {
         self->events_[initiator]->on_control_open();
       }
@@ -514,7 +557,7 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
     return true;
   }
   void schedule(Side from) {
-    fabric_.schedule([self = shared_from_this(), from] {
+    fabric_.schedule(lines_[from], [self = shared_from_this(), from] {
       const Side to = from == initiator ? owner : initiator;
       if (self->held_[from] || self->queue_[from].empty()) {
         return;
@@ -531,7 +574,7 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
     if (side == owner && !tells_owner_) {
       return;
     }
-    fabric_.schedule([self = shared_from_this(), side, why, state] {
+    fabric_.schedule(lines_[side == initiator ? owner : initiator], [self = shared_from_this(), side, why, state] {
       if (queue::ControlEvents* events = std::exchange(self->events_[side], nullptr)) {
         events->on_control_closed(why, state);
       }
@@ -539,6 +582,7 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   }
 
   FakeFabric& fabric_;
+  FakeFabric::Line lines_[2];  // by the side that sends
   queue::ControlEvents* events_[2] = {};
   std::deque<wire::Bytes> queue_[2];
   bool held_[2] = {};

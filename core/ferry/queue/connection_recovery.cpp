@@ -186,16 +186,19 @@ bool QueueConnection::resolve_pending(Lane& lane, Pending& pending) {
   const bool never_left = lane.failure.nothing_behind && pending.first >= lane.failure.number;
   const bool is_unaccounted = order_ == OrderClass::iwarp && pending.kind == OperationKind::write &&
                               pending.last != 0 && !lane.is_covered(pending.last) && !never_left;
+  if (order_ == OrderClass::iwarp && pending.last != 0 && lane.is_covered(pending.last)) {
+    pending.executed_any = true;
+  }
   if (is_unaccounted) {  // its completions say nothing: the owner's check of the reference is all there is
-    pending.refused = pending.refused || bool(pending.verdict);
-    pending.unknown = true;
+    pending.refused = pending.refused || pending.verdict;
+    // A right or range that the region has not, it never had; but it may have been revoked afterwards.
+    pending.unknown = !pending.verdict || pending.verdict.code() == errc::revoked;
   }
   if (pending.is_orphan) {
     end(pending, {});
     return true;
   }
   if (pending.refused) {
-    pending.unknown = pending.unknown && !is_unaccounted;
     end(pending, refused(pending));
     return true;
   }
@@ -256,7 +259,9 @@ void QueueConnection::lose_all(const Failure& why, std::vector<Operation*>& agai
 // The channel has ended, and no owner said what it saw.
 void QueueConnection::lose(Pending& pending, const Failure& why, std::vector<Operation*>& again) {
   const bool was_asked = pending.command_out;
-  const bool may_have_changed = pending.changes() && (pending.unknown || pending.executed_any || was_asked);
+  const bool says_nothing = order_ == OrderClass::iwarp && pending.last != 0;
+  const bool may_have_changed =
+      pending.changes() && (pending.unknown || pending.executed_any || was_asked || says_nothing);
   Operation* const operation = pending.operation;
   if (pending.place == Pending::Place::kept) {
     return;
