@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <ferry/base/markup.hpp>
+
 namespace rdma_pingpong {
 namespace {
 
@@ -27,29 +29,6 @@ constexpr std::string_view kStyle =
     ".title{font-size:17px;font-weight:bold;fill:#111}.note{fill:#555}.axis{font-size:13px;fill:#111}"
     ".grid{stroke:#ddd;stroke-width:1}.fine{stroke:#f0f0f0;stroke-width:1}.frame{fill:none;stroke:#666;stroke-width:1}"
     ".curve{fill:none;stroke-width:2;stroke-linejoin:round}";
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char character : text) {
-    switch (character) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += character;
-    }
-  }
-  return out;
-}
 
 // A logarithmic axis: values from low to high onto pixels from `from` to `to`.
 struct Axis {
@@ -77,7 +56,7 @@ class Drawing {
     x_ = {low, high, kLeft + 10, kWidth - kRight - 10};
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">\n"
         "<title>{2}</title>\n<style>{3}</style>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-        kWidth, height, escaped(chart.title), kStyle);
+        kWidth, height, ferry::markup_escaped(chart.title), kStyle);
     text("title", kLeft, 30, "start", chart.title);
     text("note", kLeft, 50, "start", chart.note);
   }
@@ -89,7 +68,7 @@ class Drawing {
     add("<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", kLeft, top, kWidth - kLeft - kRight,
         kPanelHeight);
     add("<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(20 {}) rotate(-90)\">{}</text>\n",
-        top + kPanelHeight / 2, escaped(panel.name));
+        top + kPanelHeight / 2, ferry::markup_escaped(panel.name));
     for (const Curve& curve : panel.curves) {
       draw(curve, y);
     }
@@ -108,7 +87,7 @@ class Drawing {
   }
   void text(std::string_view css, double x, double y, std::string_view anchor, std::string_view what) {
     add("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", css, x, y, anchor,
-        escaped(what));
+        ferry::markup_escaped(what));
   }
   void line(std::string_view css, double x1, double y1, double x2, double y2) {
     add("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n", css, x1, y1, x2, y2);
@@ -157,16 +136,16 @@ class Drawing {
   }
 
   std::string stroke(const Curve& curve) const {
-    return fmt::format("stroke=\"{}\"{}", escaped(curve.colour), curve.dashed ? " stroke-dasharray=\"6 4\"" : "");
+    return fmt::format("stroke=\"{}\"{}", ferry::markup_escaped(curve.colour), curve.dashed ? " stroke-dasharray=\"6 4\"" : "");
   }
   void marker(const Curve& curve, double x, double y, std::string_view title) {
-    const std::string inside = title.empty() ? "" : fmt::format("<title>{}</title>", escaped(title));
+    const std::string inside = title.empty() ? "" : fmt::format("<title>{}</title>", ferry::markup_escaped(title));
     if (curve.dashed) {
       add("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" fill=\"{}\">{}</rect>\n", x - kMarker,
-          y - kMarker, 2 * kMarker, 2 * kMarker, escaped(curve.colour), inside);
+          y - kMarker, 2 * kMarker, 2 * kMarker, ferry::markup_escaped(curve.colour), inside);
     } else {
       add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\">{}</circle>\n", x, y, kMarker + 0.5,
-          escaped(curve.colour), inside);
+          ferry::markup_escaped(curve.colour), inside);
     }
   }
 

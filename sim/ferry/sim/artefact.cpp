@@ -74,6 +74,12 @@ std::string ExploredFailure::to_text() const {
   for (const std::string& fault : smallest.faults) {
     text += fmt::format("# fault at {}\n", fault);
   }
+  if (!story.empty()) {
+    text += "# The last that happened:\n";
+  }
+  for (const std::string& line : story) {
+    text += fmt::format("#   {}\n", first_line(line));
+  }
   text += fmt::format("seed {}\n", smallest.seed);
   if (hosts != 1) {
     text += fmt::format("{}{}\n", kHostsLine, hosts);

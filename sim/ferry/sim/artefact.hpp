@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ferry/base/result.hpp>
 #include <ferry/sim/choice_list.hpp>
@@ -35,6 +36,7 @@ struct ExploredFailure {
   std::size_t hosts = 1;
   std::string swarm;  // as to_text(Faults) writes it: what the worlds drew from
   ChoiceList choices;
+  std::vector<std::string> story;  // the end of what happened, a line each: see last_lines()
 
   // The artefact: what replay() takes. Its first lines say what failed, for people.
   std::string to_text() const;

@@ -8,7 +8,7 @@ void ThisProcess::run(std::uint64_t count, CrewJob& job) {
   job.take(job.report());
 }
 
-Crew::Answer ThisProcess::once(const Work& work, Duration) {
+Crew::Answer ThisProcess::once(const Work& work, Duration, std::size_t) {
   Answer answer;
   answer.value = work([&answer](std::string_view note) { answer.notes += note; });
   return answer;

@@ -5,6 +5,7 @@
 // Owner: the caller of explore(). One thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -54,14 +55,15 @@ class Crew {
   // beyond it: so what is taken does not depend on how many workers there are.
   virtual void run(std::uint64_t count, CrewJob& job) = 0;
 
-  // Does one piece of work. wall: how long it may take; zero: for ever.
-  virtual Answer once(const Work& work, Duration wall) = 0;
+  // Does one piece of work. wall: how long it may take; zero: for ever. notes: of what it notes, at least so many bytes
+  // are kept, the last ones; 0: all.
+  virtual Answer once(const Work& work, Duration wall, std::size_t notes = 0) = 0;
 };
 
 class ThisProcess final : public Crew {
  public:
   void run(std::uint64_t count, CrewJob& job) override;
-  Answer once(const Work& work, Duration wall) override;  // there is no watch on time
+  Answer once(const Work& work, Duration wall, std::size_t notes = 0) override;  // there is no watch on time
 };
 
 }  // namespace ferry::sim

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <ferry/base/check.hpp>
+#include <ferry/sim/noting.hpp>
+#include <ferry/sim/trace.hpp>
 #include <ferry/wire/codec.hpp>
 
 namespace ferry::sim {
@@ -47,23 +49,6 @@ void add(std::map<std::string, std::uint64_t>& sums, const std::map<std::string,
   }
 }
 
-// Notes each choice as it is made, for worlds that may not come to an end.
-class NotingChoices final : public ChoiceSource {
- public:
-  NotingChoices(ChoiceSource& source, const Crew::Note& note) : recording_(source), note_(note) {}
-  std::uint64_t choose(const Question& question) noexcept override {
-    const std::uint64_t answer = recording_.choose(question);
-    if (answer != 0) {
-      note_(to_text(ChoiceList{recording_.choices().back()}));
-    }
-    return answer;
-  }
-
- private:
-  RecordingChoices recording_;
-  const Crew::Note& note_;
-};
-
 class Explorer final : public CrewJob {
  public:
   Explorer(const ExploreOptions& options, const RunWorld& run, Crew& crew)
@@ -81,6 +66,7 @@ class Explorer final : public CrewJob {
     exploration_.marks = std::move(sum_.marks);
     if (sum_.found) {
       make_small();
+      tell_story();
     }
     return std::move(exploration_);
   }
@@ -186,6 +172,27 @@ class Explorer final : public CrewJob {
       return true;
     });
     exploration_.failure = std::move(failure);
+  }
+
+  // Of a world that dies: as far as it came, noted line by line.
+  void tell_story() {
+    constexpr std::size_t kLine = 1'000;  // bytes, at most so many of which count
+    ExploredFailure& failure = *exploration_.failure;
+    const bool dies = failure.smallest.outcome == Outcome::crash || failure.smallest.outcome == Outcome::wall;
+    const auto work = [&](const Crew::Note& note) {
+      NotingTrace noting(note);
+      Trace trace(options_.story_lines * 100);
+      ReplayChoices replayed(failure.choices);
+      WorldOptions options = world_;
+      options.seed = failure.found.seed;
+      options.choices = &replayed;
+      options.trace = dies ? static_cast<TraceSink*>(&noting) : &trace;
+      run_(options);
+      return encoded(last_lines(trace, options_.story_lines));
+    };
+    const auto answer = crew_.once(work, options_.wall, options_.story_lines * kLine);
+    failure.story = answer.has_died ? last_noted_lines(answer.notes, options_.story_lines)
+                                    : decoded<std::vector<std::string>>(answer.value);
   }
 
   // All candidates in one process, which notes the best so far. False: one of them brought it down.

@@ -41,6 +41,7 @@ struct ExploreOptions {
   // Each seed is run under the next of them. Not empty.
   std::vector<Strategy> strategies{Strategy::random, Strategy::pct, Strategy::starving};
   std::size_t shrink_runs = 2000;  // worlds that making a failure small may take
+  std::size_t story_lines = 30;    // that the artefact tells of what happened last
   WorldOptions world{};            // of each; seed, hosts, swarm, steps and choices are replaced
 };
 

@@ -36,6 +36,7 @@ void OngoingFaults::for_each_on(Host host, const F& function) {
 }
 
 void OngoingFaults::tell(std::string what) {
+  world_.trace(nullptr, TracedEvent::Kind::fault, what);
   if (told_.size() < kTold) {
     told_.push_back(fmt::format("{}: {}", seconds(world_.now().time_since_epoch()), what));
   }

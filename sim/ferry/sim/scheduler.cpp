@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ferry/base/check.hpp>
+#include <ferry/sim/trace.hpp>
 
 namespace ferry::sim {
 namespace {
@@ -102,6 +103,7 @@ void Scheduler::schedule(Step& step, StepKind kind, ProcessNumber process, std::
   step.number_ = number;
   step.due_ = saturating_add(now_, delay);
   step.order_ = ++order_ << kProcessBits;
+  step.cause_ = here();
   if (step.due_ <= now_) {
     make_ready(step);
   } else {
@@ -145,40 +147,6 @@ void Scheduler::cancel_timer(Timer& timer) noexcept {
   }
 }
 
-std::vector<Job*> Scheduler::drop(ProcessNumber process) noexcept {
-  std::vector<Job*> jobs;
-  std::size_t kept = 0;
-  for (std::size_t index = 0; index < ready_.size(); ++index) {
-    const Ready& ready = ready_[index];
-    if (ready.process != process || ready.what == What::step) {
-      lanes_[kept] = lanes_[index];
-      ready_[kept++] = ready;
-    } else if (ready.what == What::timer) {
-      static_cast<Timer*>(ready.thing)->started = false;
-    } else {
-      jobs.push_back(static_cast<Job*>(ready.thing));
-    }
-  }
-  ready_.resize(kept);
-  lanes_.resize(kept);
-  drop_held(process, jobs);
-  for (auto at = timers_.begin(); at != timers_.end();) {
-    Timer& timer = *at++;
-    if (process_of(timer) == process) {
-      cancel_timer(timer);
-    }
-  }
-  return jobs;
-}
-
-bool Scheduler::is_running(ProcessNumber process) const noexcept {
-  return std::find(running_.begin(), running_.end(), process) != running_.end();
-}
-
-void Scheduler::call_after_step(ProcessNumber process, std::function<void()> function) {
-  after_step_.emplace_back(process, std::move(function));
-}
-
 void Scheduler::record(StepKind kind, ProcessNumber process, std::uint64_t number) noexcept {
   if (closed_) {
     return;
@@ -186,6 +154,10 @@ void Scheduler::record(StepKind kind, ProcessNumber process, std::uint64_t numbe
   ++steps_;
   hash_.fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
   hash_.fold(number << 28 ^ std::uint64_t{process.value()} << 8 ^ static_cast<std::uint64_t>(kind));
+  if (trace_ != nullptr) {
+    trace_->on_step({steps_, now_, process, kind, number, cause_, hash(), data()});
+    cause_ = {};
+  }
 }
 
 void Scheduler::fold(std::uint64_t value) noexcept {
@@ -310,6 +282,7 @@ void Scheduler::run_thing(const Ready& ready) noexcept {
     case What::step: {
       Step& step = *static_cast<Step*>(ready.thing);
       step.state_ = Step::State::idle;
+      cause_ = step.cause_;
       record(step.kind_, step.process_, step.number_);
       step.function_(step);
       return;

@@ -31,6 +31,8 @@ class StepObserver {
   ~StepObserver() = default;
 };
 
+class TraceSink;
+
 class Scheduler {
  public:
   static constexpr std::uint64_t kPatience = 10'000;  // steps without a move of time while something waits for one
@@ -57,6 +59,13 @@ class Scheduler {
 
   // It outlives the scheduler's runs; null: nobody.
   void observe(StepObserver* observer) noexcept { observer_ = observer; }
+
+  // Is told of every step; outlives the scheduler; null: nobody.
+  void trace_to(TraceSink* sink) noexcept { trace_ = sink; }
+  TraceSink* trace() const noexcept { return trace_; }
+  // The present step, for those that it will cause; and for one that is scheduled later than it was caused.
+  Cause here() const noexcept { return {steps_, running(), now_}; }
+  static void set_cause(Step& step, const Cause& cause) noexcept { step.cause_ = cause; }
 
   TimePoint now() const noexcept { return now_; }
   std::uint64_t steps() const noexcept { return steps_; }
@@ -175,6 +184,8 @@ class Scheduler {
   std::vector<std::pair<ProcessNumber, std::function<void()>>> after_step_;
   unsigned depth_ = 0;  // of run()
   StepObserver* observer_ = nullptr;
+  TraceSink* trace_ = nullptr;
+  Cause cause_{};  // of the step that begins
   bool stop_requested_ = false;
   bool closed_ = false;
 };

@@ -27,6 +27,7 @@ void SimLog::write(TimePoint at, std::string_view process, LogLevel level, std::
 
 void ProcessLog::write(LogLevel level, std::string_view line) noexcept {
   process_.world().log().write(process_.world().now(), process_.name(), level, line);
+  process_.world().trace(&process_, TracedEvent::Kind::log, line);
 }
 
 }  // namespace ferry::sim

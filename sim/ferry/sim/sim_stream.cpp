@@ -169,7 +169,7 @@ bool SimStream::send(Side from, wire::Bytes&& message) noexcept {
   Scheduler& scheduler = fabric_.scheduler();
   scheduler.fold(message.size());
   to.last_due = std::max(to.last_due, saturating_add(scheduler.now(), fabric_.delay(message.size(), number_)));
-  to.queue.push_back({to.last_due, std::move(message)});
+  to.queue.push_back({to.last_due, std::move(message), scheduler.here()});
   if (to.size() == 1 && (is_open_ || other(from) == acceptor)) {
     schedule_head(other(from));
   }
@@ -181,6 +181,7 @@ void SimStream::schedule_head(Side to) noexcept {
   Scheduler& scheduler = fabric_.scheduler();
   const Duration delay = std::max(end.queue[end.head].due - scheduler.now(), end.held);
   scheduler.schedule(end.arrival, StepKind::message, end.process, number_, delay);
+  Scheduler::set_cause(end.arrival, end.queue[end.head].cause);
 }
 
 bool SimStream::is_held_back(Side to) const noexcept {

@@ -60,6 +60,7 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   struct Message {
     TimePoint due;
     wire::Bytes bytes;
+    Cause cause{};  // for traces: the step that sent it
   };
   struct Own : Step {
     Own(Function function, SimStream* owner, Side side_given) noexcept

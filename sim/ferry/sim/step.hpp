@@ -35,6 +35,14 @@ enum class StepKind : std::uint8_t {
   poll,         // a process looks at its completions
 };
 
+// Where a step comes from: the step during which it was scheduled, or sent.
+struct Cause {
+  std::uint64_t step = 0;  // its index, from 1; 0: none
+  ProcessNumber process{};
+  TimePoint at{};
+  explicit operator bool() const noexcept { return step != 0; }
+};
+
 // Whether the process itself does it: a process that is paused does not. The others are its NIC's and the world's.
 constexpr bool is_of_the_process(StepKind kind) noexcept {
   return kind != StepKind::plan && kind != StepKind::sample && kind != StepKind::place && kind != StepKind::memory &&
@@ -60,6 +68,7 @@ class Step {
   TimePoint due_{};
   std::uint64_t order_ = 0;
   std::uint64_t number_ = 0;
+  Cause cause_{};
   boost::intrusive::set_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> hook_;
   ProcessNumber process_{};
   StepKind kind_{};

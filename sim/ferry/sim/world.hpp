@@ -24,6 +24,7 @@
 #include <ferry/sim/scheduler.hpp>
 #include <ferry/sim/sim_log.hpp>
 #include <ferry/sim/swarm.hpp>
+#include <ferry/sim/trace.hpp>
 #include <ferry/sim/view.hpp>
 #include <ferry/sim/watches.hpp>
 
@@ -47,6 +48,7 @@ struct WorldOptions {
   NodeLimits limits{};              // of every process that the world starts itself
   ChoiceSource* choices = nullptr;  // null: a random walk from the seed
   Log* log = nullptr;               // told every line too; null: nobody
+  TraceSink* trace = nullptr;       // told what happens; null: nobody
 };
 
 enum class Outcome : std::uint8_t {
@@ -139,6 +141,7 @@ class World {
   SimFabric& fabric() noexcept { return *fabric_; }
   const Entry* find_program(const std::string& name) const noexcept;
   Process& start_child(Process& parent, const Bootstrap& bootstrap, const Entry& entry);
+  void trace(const Process* process, TracedEvent::Kind kind, std::string_view text);
   void process_ended(Process& process, const ProcessExit& exit) noexcept;
   [[noreturn]] void cannot_wait(const Process& process, Scheduler::End end) const;
 

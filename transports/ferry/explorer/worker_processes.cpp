@@ -213,7 +213,7 @@ void WorkerProcesses::take(Run& run) {
   }
 }
 
-sim::Crew::Answer WorkerProcesses::once(const Work& work, Duration wall) {
+sim::Crew::Answer WorkerProcesses::once(const Work& work, Duration wall, std::size_t notes) {
   const auto body = [&work](WorkerSide& side) {
     side.begin(0);
     side.send('v', work([&side](std::string_view note) { side.send('n', note); }));
@@ -231,6 +231,9 @@ sim::Crew::Answer WorkerProcesses::once(const Work& work, Duration wall) {
       }
       (frame->kind == 'n' ? answer.notes : answer.value) += frame->bytes;
       has_value = has_value || frame->kind == 'v';
+      if (notes > 0 && answer.notes.size() > 2 * notes) {
+        answer.notes.erase(0, answer.notes.size() - notes);
+      }
     }
     if (lives && !has_value && takes_too_long(*worker, wall)) {
       worker->kill();

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <ferry/base/markup.hpp>
+
 namespace ferry::sim::litmus {
 namespace {
 
@@ -57,29 +59,6 @@ const Look& look_of(Event::Kind kind) {
   return kLooks[static_cast<std::size_t>(kind)];
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char character : text) {
-    switch (character) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += character;
-    }
-  }
-  return out;
-}
-
 // Characters of UTF-8 text.
 double length_of(std::string_view text) {
   return static_cast<double>(
@@ -94,11 +73,11 @@ class Drawing {
     add("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
         "{1:.0f}\" "
         "role=\"img\">\n<title>{2}</title>\n<style>{3}</style>\n",
-        width_, height_, escaped(text_.title), kStyle);
+        width_, height_, markup_escaped(text_.title), kStyle);
     define_arrowheads();
     add("<rect width=\"{:.0f}\" height=\"{:.0f}\" fill=\"#fff\"/>\n", width_, height_);
-    add("<text class=\"title\" x=\"{}\" y=\"34\">{}</text>\n", kMargin, escaped(text_.title));
-    add("<text class=\"note\" x=\"{}\" y=\"56\">{}</text>\n", kMargin, escaped(text_.note));
+    add("<text class=\"title\" x=\"{}\" y=\"34\">{}</text>\n", kMargin, markup_escaped(text_.title));
+    add("<text class=\"note\" x=\"{}\" y=\"56\">{}</text>\n", kMargin, markup_escaped(text_.note));
     draw_nodes();
     draw_lanes();
     for (std::size_t event = 0; event < narration_.events.size(); ++event) {
@@ -195,7 +174,7 @@ class Drawing {
       add("<rect class=\"node\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"6\"/>\n", left, kTop - 20,
           right - left, bottom_ - kTop + 26);
       add("<text class=\"nodename\" x=\"{:.1f}\" y=\"{}\">node {}</text>\n", (left + right) / 2, kTop - 6,
-          escaped(narration_.nodes[narration_.lanes[first].node]));
+          markup_escaped(narration_.nodes[narration_.lanes[first].node]));
       first = last + 1;
     }
   }
@@ -210,8 +189,8 @@ class Drawing {
       const double x = lanes_[index];
       add("<line class=\"{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{:.1f}\"/>\n",
           lane.kind == Lane::Kind::memory ? "memory" : "lane", x, x, kTop + kHeadHeight, bottom_);
-      add("<text class=\"head\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x, kTop + 18, escaped(lane.name));
-      add("<text class=\"subhead\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x, kTop + 34, escaped(lane.subtitle));
+      add("<text class=\"head\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x, kTop + 18, markup_escaped(lane.name));
+      add("<text class=\"subhead\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", x, kTop + 34, markup_escaped(lane.subtitle));
     }
   }
 
@@ -240,14 +219,14 @@ class Drawing {
     add("<text class=\"number\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kMargin + kNumberWidth - 12, y + 4, number + 1);
     const bool is_left = is_labelled_left(number);
     add("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x + (is_left ? -9 : 9), y - 4,
-        is_left ? "end" : "start", escaped(event.label));
-    add("<text class=\"sentence\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", sentences_, y + 3.5, escaped(event.sentence));
+        is_left ? "end" : "start", markup_escaped(event.label));
+    add("<text class=\"sentence\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", sentences_, y + 3.5, markup_escaped(event.sentence));
   }
 
   void draw_legend() {
     double x = kMargin;
     const double y = bottom_ + 22;
-    add("<text class=\"note\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kMargin, y, escaped(text_.footer));
+    add("<text class=\"note\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kMargin, y, markup_escaped(text_.footer));
     for (const Look& look : kLooks) {
       const double middle = y + 24;
       if (look.kind == Event::Kind::local) {

@@ -1,4 +1,4 @@
-// Paused processes, and clocks that change their rate: what is held back, and what is due at another time.
+// What concerns all that one process has under way: it is dropped, held back while it is paused, due at another time.
 #include <ferry/sim/scheduler.hpp>
 
 #include <algorithm>
@@ -9,6 +9,40 @@ namespace {
 constexpr std::uint64_t kProcessMask = (std::uint64_t{1} << Scheduler::kProcessBits) - 1;
 
 }  // namespace
+
+std::vector<Job*> Scheduler::drop(ProcessNumber process) noexcept {
+  std::vector<Job*> jobs;
+  std::size_t kept = 0;
+  for (std::size_t index = 0; index < ready_.size(); ++index) {
+    const Ready& ready = ready_[index];
+    if (ready.process != process || ready.what == What::step) {
+      lanes_[kept] = lanes_[index];
+      ready_[kept++] = ready;
+    } else if (ready.what == What::timer) {
+      static_cast<Timer*>(ready.thing)->started = false;
+    } else {
+      jobs.push_back(static_cast<Job*>(ready.thing));
+    }
+  }
+  ready_.resize(kept);
+  lanes_.resize(kept);
+  drop_held(process, jobs);
+  for (auto at = timers_.begin(); at != timers_.end();) {
+    Timer& timer = *at++;
+    if ((timer.order & kProcessMask) == process.value()) {
+      cancel_timer(timer);
+    }
+  }
+  return jobs;
+}
+
+bool Scheduler::is_running(ProcessNumber process) const noexcept {
+  return std::find(running_.begin(), running_.end(), process) != running_.end();
+}
+
+void Scheduler::call_after_step(ProcessNumber process, std::function<void()> function) {
+  after_step_.emplace_back(process, std::move(function));
+}
 
 bool Scheduler::is_of_the_process(const Ready& ready) noexcept {
   return ready.what != What::step || sim::is_of_the_process(static_cast<const Step*>(ready.thing)->kind_);
