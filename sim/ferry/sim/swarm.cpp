@@ -110,15 +110,13 @@ void Swarm::strike_later(Event& event, Fault fault, std::size_t left) {
     fault == Fault::crash ? crash_one() : pause_one();
     strike_later(event, fault, left - 1);
   };
-  world_.scheduler().schedule(event, StepKind::plan, {}, std::uint64_t{1} << 32 | event.number,
-                              moment(subject_of(fault)));
+  world_.scheduler().schedule(event, StepKind::plan, {}, kNumbers + event.number, moment(subject_of(fault)));
 }
 
 void Swarm::after(Fault fault, std::function<void()> what) {
   Event& event = add_event();
   event.what = std::move(what);
-  world_.scheduler().schedule(event, StepKind::plan, {}, std::uint64_t{1} << 32 | event.number,
-                              moment(subject_of(fault) + kEnds));
+  world_.scheduler().schedule(event, StepKind::plan, {}, kNumbers + event.number, moment(subject_of(fault) + kEnds));
 }
 
 void Swarm::crash_one() {

@@ -31,6 +31,7 @@ class World;
 class Swarm {
  public:
   static constexpr std::size_t kStrikes = 8;
+  static constexpr std::uint64_t kNumbers = std::uint64_t{1} << 32;  // its steps are plans with numbers above
 
   Swarm(World& world, Faults allowed);
   ~Swarm();

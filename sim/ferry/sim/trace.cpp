@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/sim/swarm.hpp>
 #include <ferry/sim/virtual_time.hpp>
 
 namespace ferry::sim {
@@ -33,7 +34,7 @@ std::string_view subject_of(StepKind kind) noexcept {
     case StepKind::memory:
       return " of region ";
     default:
-      return " ";
+      return {};
   }
 }
 
@@ -45,6 +46,13 @@ std::string_view to_string(StepKind kind) noexcept {
                                                     "execute", "complete",    "silence", "memory"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "step";
+}
+
+std::string short_name(const TracedStep& step) {
+  if (step.kind == StepKind::plan && step.number > Swarm::kNumbers) {
+    return fmt::format("swarm {}", step.number - Swarm::kNumbers);
+  }
+  return fmt::format("{} {}", to_string(step.kind), step.number);
 }
 
 void Trace::on_step(const TracedStep& step) {
@@ -67,9 +75,11 @@ void Trace::on_event(const TracedEvent& event) {
 }
 
 std::string to_text(const TracedStep& step, const std::vector<std::string>& processes) {
+  const std::string_view subject = subject_of(step.kind);
+  const std::string what =
+      subject.empty() ? short_name(step) : fmt::format("{}{}{}", to_string(step.kind), subject, step.number);
   std::string text =
-      fmt::format("{}  {}: {}{}{}", seconds(step.at.time_since_epoch()), name_of(step.process, processes),
-                  to_string(step.kind), subject_of(step.kind), step.number);
+      fmt::format("{}  {}: {}", seconds(step.at.time_since_epoch()), name_of(step.process, processes), what);
   if (step.cause && step.cause.process != step.process && step.kind != StepKind::plan) {
     text += fmt::format(", from {} at {}", name_of(step.cause.process, processes),
                         seconds(step.cause.at.time_since_epoch()));

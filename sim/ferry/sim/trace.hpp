@@ -77,8 +77,9 @@ class Trace final : public TraceSink {
   std::uint64_t dropped_ = 0;
 };
 
-// "message", "sample", …
+// "message", "sample", …; with its number: "message 3", "plan 1", "swarm 2".
 std::string_view to_string(StepKind kind) noexcept;
+std::string short_name(const TracedStep& step);
 // Whether people want to see it: what is neither a job nor a timer.
 constexpr bool is_told(StepKind kind) noexcept {
   return kind != StepKind::job && kind != StepKind::timer;

@@ -20,7 +20,9 @@ constexpr std::size_t kEvents = 400;
 
 constexpr std::string_view kStyle =
     "body{font:13px Helvetica,Arial,sans-serif;color:#222;margin:24px;background:#fff}h1{font-size:18px}"
-    "h2{font-size:15px}svg{display:block}svg text{font-size:11px;fill:#333}.head{font-size:13px;font-weight:bold}"
+    "h2{font-size:15px}svg{display:block}svg "
+    "text{font-size:11px;fill:#333;paint-order:stroke;stroke:#fff;stroke-width:3px}.head{font-size:13px;font-weight:"
+    "bold}"
     ".time{fill:#777;text-anchor:end;font-family:monospace}.lane{stroke:#ccc}.rule{stroke:#f3f3f3}"
     ".arrow{stroke:#0072b2;stroke-width:1.3;fill:none}.op{stroke:#d55e00}.life{stroke:#009e73}"
     ".dot{fill:#333}.fault{fill:#c00}.word{fill:#c00;font-weight:bold}"
@@ -189,8 +191,10 @@ class Page {
     }
     out_ += fmt::format("<circle class=\"dot\" cx=\"{:.0f}\" cy=\"{:.1f}\" r=\"2.5\"/>", x, y);
     if (is_told(step.kind)) {
-      out_ +=
-          fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\">{} {}</text>", x + 7, y + 4, to_string(step.kind), step.number);
+      // On the side that the arrow does not come from.
+      const bool is_left = step.cause && step.cause.process != step.process && x_of(step.cause.process) > x;
+      out_ += fmt::format("<text{} x=\"{:.0f}\" y=\"{:.1f}\">{}</text>", is_left ? " text-anchor=\"end\"" : "",
+                          is_left ? x - 7 : x + 7, y + 4, short_name(step));
     }
     out_ += "</g>\n";
   }
