@@ -48,6 +48,7 @@ class RecordingChoices final : public ChoiceSource {
  public:
   explicit RecordingChoices(ChoiceSource& source) noexcept : source_(source) {}
   std::uint64_t choose(const Question& question) noexcept override;
+  void only(Lane lane) noexcept override { source_.only(lane); }
   const ChoiceList& choices() const noexcept { return choices_; }
 
  private:

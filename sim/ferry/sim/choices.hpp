@@ -50,8 +50,15 @@ class ChoiceSource {
  public:
   virtual ~ChoiceSource() = default;
 
+  // In place of an answer: this world is not wanted any more; it stops after the present step, and its result means
+  // nothing.
+  static constexpr std::uint64_t kGiveUp = ~std::uint64_t{0};
+
   // A number below question.n.
   virtual std::uint64_t choose(const Question& question) noexcept = 0;
+
+  // There was no choice of what happens next: this alone can.
+  virtual void only(Lane) noexcept {}
 };
 
 class SeededChoices final : public ChoiceSource {

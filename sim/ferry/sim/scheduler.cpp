@@ -65,6 +65,10 @@ std::uint64_t Scheduler::ask(const Question& question) noexcept {
     return 0;
   }
   const std::uint64_t chosen = choices_.choose(question);
+  if (chosen == ChoiceSource::kGiveUp) {
+    stop_requested_ = true;
+    return 0;
+  }
   FERRY_CHECK(chosen < question.n);
   hash_.fold((question.n << 8 | static_cast<std::uint64_t>(question.kind)) ^ chosen << 40);
   return chosen;
@@ -244,6 +248,10 @@ void Scheduler::make_ready(Timer& timer) noexcept {
 
 // The timers of one process fire in their order, whatever is chosen.
 std::size_t Scheduler::pick() noexcept {
+  if (ready_.size() == 1) {
+    choices_.only(lanes_[0]);
+    return 0;
+  }
   const auto chosen = static_cast<std::size_t>(ask({ChoiceKind::next, ready_.size(), 0, lanes_}));
   if (ready_[chosen].what == What::timer) {
     for (std::size_t index = 0; index < chosen; ++index) {

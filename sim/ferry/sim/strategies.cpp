@@ -13,7 +13,7 @@ constexpr unsigned kLongestStarvation = 7;               // as a power of two
 }  // namespace
 
 std::string_view to_string(Strategy strategy) noexcept {
-  constexpr std::array<std::string_view, kStrategies> kNames{"random", "pct", "starving"};
+  constexpr std::array<std::string_view, kStrategies + 1> kNames{"random", "pct", "starving", "exhaustive"};
   return kNames[static_cast<std::size_t>(strategy)];
 }
 

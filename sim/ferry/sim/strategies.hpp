@@ -15,11 +15,12 @@
 namespace ferry::sim {
 
 enum class Strategy : std::uint8_t {
-  random,   // every answer is as likely
-  pct,      // lanes have priorities, which change at a few steps: finds rare orders with a known probability
-  starving  // now and then one lane does not move while any other can
+  random,     // every answer is as likely
+  pct,        // lanes have priorities, which change at a few steps: finds rare orders with a known probability
+  starving,   // now and then one lane does not move while any other can
+  exhaustive  // every order: explore_all() alone
 };
-inline constexpr std::size_t kStrategies = 3;
+inline constexpr std::size_t kStrategies = 3;  // that make_choices() makes, the first ones
 std::string_view to_string(Strategy strategy) noexcept;
 
 // Probabilistic concurrency testing (Burckhardt and others, ASPLOS 2010): of the things that can happen, the one whose
