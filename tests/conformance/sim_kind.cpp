@@ -1,5 +1,5 @@
-// The suite in the simulator, on NICs of every profile: each scenario over several seeds, which decide order, delays
-// and tearing; every other seed has a network that loses, doubles and delays packets.
+// The suite in the simulator, on NICs of every profile, each with a network that does its duty and one that loses,
+// doubles and delays packets: every scenario over several seeds, which decide order, delays and tearing.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -18,9 +18,9 @@ constexpr std::uint64_t kSteps = 20'000'000;
 // Seeds are cheap here: this many for each that a scenario asks for.
 constexpr std::uint64_t kSeedFactor = 2;
 
-sim::FabricOptions fabric_for(const sim::NicProfile& profile, std::uint64_t seed) {
+sim::FabricOptions fabric_for(const sim::NicProfile& profile, bool is_lossy) {
   sim::FabricOptions fabric{.profile = &profile};
-  if (seed % 2 == 0) {
+  if (is_lossy) {
     fabric.drop_one_in = 20;
     fabric.duplicate_one_in = 20;
     fabric.delay_one_in = 20;
@@ -31,13 +31,13 @@ sim::FabricOptions fabric_for(const sim::NicProfile& profile, std::uint64_t seed
 
 class SimCluster final : public Cluster {
  public:
-  SimCluster(const sim::NicProfile& profile, const Traits& traits, Scenario scenario, const ScenarioOptions& options,
+  SimCluster(const sim::FabricOptions& fabric, const Traits& traits, Scenario scenario, const ScenarioOptions& options,
              std::uint64_t seed)
       : Cluster(seed),
         traits_(traits),
         scenario_(scenario),
         options_(options),
-        world_({.seed = seed, .steps = kSteps, .fabric = fabric_for(profile, seed), .limits = options.limits}) {
+        world_({.seed = seed, .steps = kSteps, .fabric = fabric, .limits = options.limits}) {
     for (std::size_t index = 0; index < options.nodes; ++index) {
       places_.push_back(std::make_unique<Place>());
       begin_life(index, {});
@@ -131,14 +131,15 @@ class SimCluster final : public Cluster {
 
 class SimKind final : public ClusterKind {
  public:
-  explicit SimKind(const sim::NicProfile& profile)
-      : profile_(profile),
-        name_(fmt::format("sim_{}", profile.name)),
+  SimKind(const sim::NicProfile& profile, bool is_lossy)
+      : fabric_(fabric_for(profile, is_lossy)),
+        name_(fmt::format("sim_{}{}", profile.name, is_lossy ? "_lossy" : "")),
         traits_{.threads = false,
                 .completes_inline = false,
                 .can_restart = true,
                 .owner_checks_generations = false,
-                .has_nic_atomics = profile.has_atomics} {}
+                .has_nic_atomics = profile.has_atomics,
+                .may_miss_refusals = is_lossy || !profile.names_refusals} {}
 
   std::string_view name() const noexcept override { return name_; }
   const Traits& traits() const noexcept override { return traits_; }
@@ -148,7 +149,7 @@ class SimKind final : public ClusterKind {
     const std::uint64_t first = one ? seed_from_environment() : 1;
     const Watchdog watchdog(name_of_running_test());
     for (std::uint64_t seed = first; seed < first + (one ? 1 : kSeedFactor * options.seeds); ++seed) {
-      SimCluster cluster(profile_, traits_, scenario, options, seed);
+      SimCluster cluster(fabric_, traits_, scenario, options, seed);
       const sim::WorldResult result = cluster.run();
       if (result.outcome != sim::Outcome::passed) {
         ADD_FAILURE() << result.to_text();
@@ -161,7 +162,7 @@ class SimKind final : public ClusterKind {
   }
 
  private:
-  const sim::NicProfile& profile_;
+  const sim::FabricOptions fabric_;
   const std::string name_;
   const Traits traits_;
 };
@@ -169,7 +170,14 @@ class SimKind final : public ClusterKind {
 }  // namespace
 
 std::vector<const ClusterKind*> cluster_kinds() {
-  static const std::vector<SimKind> kinds(sim::kNicProfiles.begin(), sim::kNicProfiles.end());
+  static const std::vector<SimKind> kinds = [] {
+    std::vector<SimKind> made;
+    for (const sim::NicProfile& profile : sim::kNicProfiles) {
+      made.emplace_back(profile, false);
+      made.emplace_back(profile, true);
+    }
+    return made;
+  }();
   std::vector<const ClusterKind*> all;
   for (const SimKind& kind : kinds) {
     all.push_back(&kind);

@@ -199,7 +199,7 @@ RunWorld writers(int count, std::set<std::string>& ends) {
 
 TEST(ExploreAll, ReachesEveryEndOfTornWrites) {
   WorldOptions options = without_latency();
-  options.fabric.piece_bytes = 8;
+  options.fabric.mtu = 8;
   std::set<std::string> ends;
   const Exhaustion all = explore_all({.world = options}, writers(2, ends));
   EXPECT_TRUE(all.complete) << all.to_text();
@@ -340,7 +340,7 @@ TEST(ExploreAll, EnumeratesOtherKindsWhereAsked) {
   const auto asks = [](const WorldOptions& options) {
     World world(options);
     world.start("asks", [&world](Process& process) -> std::unique_ptr<Program> {
-      const std::uint64_t first = world.scheduler().choose(ChoiceKind::hold, 3);
+      const std::uint64_t first = world.scheduler().choose(ChoiceKind::place, 3);
       const std::uint64_t second = world.scheduler().choose(ChoiceKind::cut, 4);
       process.exit(first == 2 && second == 3 ? 1 : 0);
       return nullptr;
@@ -350,9 +350,9 @@ TEST(ExploreAll, EnumeratesOtherKindsWhereAsked) {
   const Exhaustion none = explore_all({}, asks);
   EXPECT_TRUE(none.complete);
   EXPECT_THAT(none.to_text(), AllOf(HasSubstr("1 questions of kind hold were answered 0"), HasSubstr("of kind cut")));
-  const Exhaustion one = explore_all({.kinds = {ChoiceKind::hold}}, asks);
+  const Exhaustion one = explore_all({.kinds = {ChoiceKind::place}}, asks);
   EXPECT_EQ(one.worlds, 3U);
-  const Exhaustion both = explore_all({.kinds = {ChoiceKind::hold, ChoiceKind::cut}}, asks);
+  const Exhaustion both = explore_all({.kinds = {ChoiceKind::place, ChoiceKind::cut}}, asks);
   ASSERT_TRUE(both.failure);
   EXPECT_EQ(both.worlds, 12U);
 }

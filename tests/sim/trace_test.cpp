@@ -53,7 +53,7 @@ TEST(Trace, EveryMessageAndOperationComesFromAnEarlierStep) {
     }
   }
   EXPECT_TRUE(kinds.contains(StepKind::message) && kinds.contains(StepKind::sample) &&
-              kinds.contains(StepKind::place) && kinds.contains(StepKind::execute));
+              kinds.contains(StepKind::packet) && kinds.contains(StepKind::poll));
 }
 
 TEST(Trace, TheLastLinesAreWhatPeopleWantToSeeInOrder) {

@@ -13,9 +13,9 @@ std::array<Random, kChoiceKinds> streams_for(std::uint64_t seed, std::index_sequ
 }  // namespace
 
 std::string_view to_string(ChoiceKind kind) noexcept {
-  constexpr std::array<std::string_view, kChoiceKinds> kNames{"next",  "latency", "cut",       "hold",   "remains",
-                                                              "place", "drop",    "duplicate", "delay",  "stall",
-                                                              "early", "swarm",   "fault",     "moment", "buggify"};
+  constexpr std::array<std::string_view, kChoiceKinds> kNames{"next",  "latency",   "cut",    "remains", "place",
+                                                              "drop",  "duplicate", "delay",  "stall",   "early",
+                                                              "swarm", "fault",     "moment", "buggify"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -17,9 +17,8 @@ namespace ferry::sim {
 
 enum class ChoiceKind : std::uint8_t {
   next,       // which of the things that can happen does; 0: the one that has been able to for longest
-  latency,    // which row of Profile::delays a packet gets; 0: the plain delay
+  latency,    // how long a message takes, or something late; 0: the plain time
   cut,        // where a piece is torn; 0: nowhere
-  hold,       // whether a transmitted write stays in the fabric for long; 0: no
   remains,    // what of a dead process's packets still arrives; 0: all
   place,      // how long what has arrived takes to take effect; 0: no time
   drop,       // whether a packet gets lost; 0: no
@@ -32,7 +31,7 @@ enum class ChoiceKind : std::uint8_t {
   moment,     // when a fault strikes next, or ends; 0: soon
   buggify,    // whether code takes an unusual way; 0: no. Of a name, the first asks whether it ever does
 };
-inline constexpr std::size_t kChoiceKinds = 15;
+inline constexpr std::size_t kChoiceKinds = 14;
 std::string_view to_string(ChoiceKind kind) noexcept;
 
 // What happens one after another by itself: a process's jobs and timers, one operation's packets at one place.

@@ -26,9 +26,6 @@ enum class StepKind : std::uint8_t {
   message,      // a message arrives
   sample,       // source bytes are read
   place,        // bytes arrive
-  execute,      // an atomic, or a notification, at the owner
-  complete,     // the initiator learns the outcome
-  silence,      // a cancelled operation is quiet
   memory,       // a region is attached or detached
   packet,       // a packet arrives at a NIC
   retry,        // a NIC looks whether what it sent was acknowledged

@@ -27,9 +27,6 @@ std::string_view subject_of(StepKind kind) noexcept {
       return " of channel ";
     case StepKind::sample:
     case StepKind::place:
-    case StepKind::execute:
-    case StepKind::complete:
-    case StepKind::silence:
       return " of operation ";
     case StepKind::memory:
       return " of region ";
@@ -43,7 +40,7 @@ std::string_view subject_of(StepKind kind) noexcept {
 std::string_view to_string(StepKind kind) noexcept {
   constexpr std::array<std::string_view, 14> kNames{"none",    "job",         "timer",   "plan",   "lifecycle",
                                                     "connect", "end_channel", "message", "sample", "place",
-                                                    "execute", "complete",    "silence", "memory"};
+                                                    "memory",  "packet",      "retry",   "poll"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "step";
 }

@@ -148,9 +148,9 @@ class Page {
     switch (kind) {
       case StepKind::sample:
       case StepKind::place:
-      case StepKind::execute:
-      case StepKind::complete:
-      case StepKind::silence:
+      case StepKind::packet:
+      case StepKind::retry:
+      case StepKind::poll:
         return " op";
       case StepKind::lifecycle:
         return " life";

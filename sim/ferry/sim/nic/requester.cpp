@@ -45,6 +45,7 @@ void Requester::kill() noexcept {
     works_.pop_front();
     free_.push_back(&work);
   }
+  told_ = 0;
 }
 
 Requester::Work& Requester::take_work() {
@@ -413,6 +414,7 @@ void Requester::retire() noexcept {
     Work& work = *at++;
     if (is_complete(work)) {
       if (!std::exchange(work.is_told, true)) {
+        ++told_;
         tell(work.request, work.flow->id, WorkStatus::success);
       }
       if (is_finished(work)) {
@@ -427,12 +429,14 @@ void Requester::retire() noexcept {
 
 void Requester::end(Work& work, WorkStatus status) noexcept {
   if (!std::exchange(work.is_told, true)) {
+    ++told_;
     tell(work.request, work.flow->id, status);
   }
   remove(work);
 }
 
 void Requester::remove(Work& work) noexcept {
+  --told_;
   works_.erase(works_.iterator_to(work));
   free_.push_back(&work);
 }

@@ -25,7 +25,8 @@ class Requester final : private ArrivalEvents {
   Requester(const Requester&) = delete;
   Requester& operator=(const Requester&) = delete;
 
-  std::size_t posted() const noexcept { return works_.size(); }
+  // And not completed.
+  std::size_t posted() const noexcept { return works_.size() - told_; }
 
   void post(const queue::WorkRequest& request);
   void begin() noexcept { kick(); }  // the queue pair is connected
@@ -102,7 +103,8 @@ class Requester final : private ArrivalEvents {
   Nic& nic_;
   ArrivalQueue results_;
   Flow stream_;
-  Works works_;  // in the order of posting
+  Works works_;           // in the order of posting
+  std::size_t told_ = 0;  // of them: completed, and not acknowledged yet
   std::uint64_t last_number_ = 0;
   bool waits_for_memory_ = false;
   bool is_retiring_ = false;
