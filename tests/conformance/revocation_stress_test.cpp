@@ -120,6 +120,10 @@ Task<Tally> revoke_and_reuse(Cluster& cluster, Stage& stage, std::span<std::byte
         co_await between_looks(cluster);
       }
     }
+    // Simulated reads take about as long as a look: some are over by then.
+    for (std::uint64_t looks = cluster.traits().threads ? 0 : cluster.random().below(4); looks > 0; --looks) {
+      co_await between_looks(cluster);
+    }
     const bool looks_busy = somebody_reads(stage, number);
     ++tally.revocations;
     if (revokes) {

@@ -283,8 +283,13 @@ Task<void> end_early(Island& island, Board& board, End end, OperationKind kind) 
     board.numbers["dropped"] += started->is_done() ? 0 : 1;
     started.reset();
   }
-  // Local memory is quiet now; so is the owner's.
+  // Local memory is quiet now. So is the owner's, but for a dropped write, of which nobody knows: until something else
+  // was done there.
   std::fill(local.begin(), local.end(), kCanary);
+  if (end == End::drop && kind == OperationKind::write) {
+    std::array<std::byte, 8> word{};
+    co_await remote.subrange(0, 8).read_into(std::span(word));
+  }
   board.numbers["quiet"] = 1;
   co_await sleep_for(5s);
   require(all_are(local, kCanary), "local memory changed after the operation had ended");
@@ -366,7 +371,8 @@ Task<void> lose_transmitted(Island& island, Board& board) {
     auto flush = as_result(remote.flush());
     const Result<void> flushed = co_await flush;
     if (!flushed) {
-      require(flushed.error().code() == errc::revoked, flushed.error().to_text());
+      const errc code = flushed.error().code();
+      require(code == errc::revoked || code == errc::outcome_unknown, flushed.error().to_text());
       board.numbers["late"] += 1;
       break;
     }
@@ -375,11 +381,12 @@ Task<void> lose_transmitted(Island& island, Board& board) {
   co_await remote.flush();
 }
 
+// On iWARP a write completes before its owner has seen it.
 TEST(Failure, ALateFailureOfATransmittedWriteIsToldByTheNextFlushAndOnce) {
   std::uint64_t late = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Board board;
-    World world({.seed = seed});
+    World world({.seed = seed, .fabric = {.profile = nic_profile("iwarp")}});
     world.start("owner", run_task([&](Island& island) { return revoke_early(island, board); }));
     world.start("user", run_task([&](Island& island) { return lose_transmitted(island, board); }));
     const WorldResult result = world.run();

@@ -13,6 +13,16 @@ namespace ferry {
 
 Registration::Registration(NodeCore& node, const LocalRegion& region) noexcept : node_(node), region_(region) {}
 
+namespace {
+
+bool has_nic_atomics(const NodeCore& node) {
+  const auto& transports = node.transports();
+  return std::any_of(transports.begin(), transports.end(),
+                     [](const auto& transport) { return transport->capabilities().atomics_nic; });
+}
+
+}  // namespace
+
 Registration::~Registration() {
   const TimePoint deadline = saturating_add(node_.executor().now(), node_.limits().quiet_grace);
   if (auto revoked = revoke(deadline); !revoked) {
@@ -33,7 +43,7 @@ Result<std::shared_ptr<Registration>> Registration::create(NodeCore& node, std::
   if (size > limits::kMaxLength) {
     return Failure(errc::too_large, fmt::format("a region has at most {} bytes, not {}", limits::kMaxLength, size));
   }
-  if (options.atomics == AtomicDomain::nic) {
+  if (options.atomics == AtomicDomain::nic && !has_nic_atomics(node)) {
     return Failure(errc::unsupported, "no NIC of this node executes atomics; register with the cpu domain");
   }
   if (Adversity::strikes_now(Adversity::Strike::registration_fails)) {

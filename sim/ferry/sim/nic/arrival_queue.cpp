@@ -180,7 +180,7 @@ void ArrivalQueue::sample(Arrival& arrival) noexcept {
   }
   arrival.taken += count;
   if (arrival.taken < arrival.length) {
-    nic_.schedule(arrival, StepKind::sample, queue_, Duration::zero());
+    nic_.schedule(arrival, StepKind::sample, queue_, nic_.pause(arrival, queue_).delay);
     return;
   }
   arrived_.erase(arrived_.iterator_to(arrival));
