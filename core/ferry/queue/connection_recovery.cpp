@@ -104,9 +104,7 @@ QueueConnection::Retired QueueConnection::retire(Lane& lane) noexcept {
 // more, every command that was executed has been answered, and what completed is in memory (not so on iwarp).
 void QueueConnection::resolve(Lane& lane) {
   lane.for_each([&](std::uint64_t number, const PostedRequest& request) { resolve_request(lane, number, request); });
-  if (order_ != OrderClass::iwarp) {
-    lane.cover(lane.next_number());
-  } else if (lane.last_transmitted() != 0 && !lane.is_covered(lane.last_transmitted())) {
+  if (order_ == OrderClass::iwarp && lane.last_transmitted() != 0 && !lane.is_covered(lane.last_transmitted())) {
     lost_some_ = true;
   }
   std::vector<Pending*> all;

@@ -119,6 +119,30 @@ TEST_P(Channel, AnOwnerDiscardsTheOldChannelBeforeItAnswersOnTheNewOne) {
   EXPECT_EQ(owner_->server->size(), 1U);
 }
 
+TEST_P(Channel, ALinkThatComesTooLateEndsNoneOfItsInitiatorsLaterOnes) {
+  say("x");
+  run();
+  ASSERT_EQ(owner_->server->size(), 1U);
+  auto late = std::make_shared<FakePipe>(fabric_);
+  struct Nobody final : queue::ControlEvents {
+    void on_control_open() noexcept override {}
+    void on_control(wire::Bytes&&) noexcept override {}
+    void on_control_closed(const Failure&, PeerState) noexcept override { was_closed = true; }
+    bool was_closed = false;
+  } nobody;
+  auto link = late->end(FakePipe::initiator, nobody, ProcessId{2, 2});
+  owner_->server->accept(
+      [&](queue::ControlEvents& events) { return late->end(FakePipe::owner, events, initiator_->core.self()); });
+  link->send(queue::encode(queue::Hello{GetParam(), 1, "late", initiator_->core.contact()}));
+  run();
+  EXPECT_TRUE(nobody.was_closed);
+  EXPECT_TRUE(initiator_->events.failures.empty());
+  EXPECT_EQ(owner_->server->size(), 1U);
+  say("y");
+  run();
+  EXPECT_EQ(owner_->sink.requests, (std::vector<std::string>{"x", "y"}));
+}
+
 TEST_P(Channel, ABytewiseWrongMessageClosesTheChannelWithOneLine) {
   for (const FakePipe::Side from : {FakePipe::initiator, FakePipe::owner}) {
     say("x");

@@ -214,6 +214,30 @@ TEST_P(Sequences, IndependentOperationsPassASequenceThatWaits) {
   EXPECT_TRUE(first.succeeded() && second.succeeded() && is_all(local, 5));
 }
 
+TEST_P(Sequences, AMemberDoesNotPassOneForWhichThereIsNoRoom) {
+  const std::size_t bulk = std::size_t{20} << 20;
+  Memory memory(*owner_, bulk + 8192);
+  warm_up(memory);
+  initiator_->device.is_held = true;
+  auto many = pattern(bulk, 0);
+  auto bytes = pattern(8192, 5);
+  auto flag = pattern(8, 1);
+  Tracked& independent = read(memory.part(0, bulk), many);  // takes the whole window
+  Tracked& first = member(OperationKind::write, memory.part(0, 8192), &bytes);
+  Tracked& second = member(OperationKind::write, memory.part(8192, 8), &flag);
+  run();
+  initiator_->device.is_held = false;
+  initiator_->device.release();
+  bool was_early = false;
+  while (second.ended == 0 && fabric_.step()) {
+    was_early = was_early || (memory.is(1, 8192, 8) && !memory.is(5, 0, 8192));
+  }
+  EXPECT_FALSE(was_early);
+  run();
+  EXPECT_TRUE(independent.succeeded() && first.succeeded() && second.succeeded())
+      << independent.text() << first.text() << second.text();
+}
+
 TEST_P(Sequences, AWriteInFlightWhenTheChannelEndsIsUnknownAndTheRestNotExecuted) {
   Memory memory(*owner_, 16384);
   warm_up(memory);
