@@ -517,14 +517,14 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   void inject(Side side, wire::Bytes message) { send(side, std::move(message)); }
   // Only the initiator learns that the wire was cut.
   void cut_initiator(const Failure& why) {
-    queue_[initiator].clear();
+    is_cut_ = true;
     tell_closed(initiator, why, PeerState::unknown);
     tells_owner_ = false;
   }
   // The wire is cut: both sides learn it.
   void cut(const Failure& why, PeerState state) {
+    is_cut_ = true;
     for (const Side side : {initiator, owner}) {
-      queue_[side].clear();
       tell_closed(side, why, state);
     }
   }
@@ -559,7 +559,7 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   void schedule(Side from) {
     fabric_.schedule(lines_[from], [self = shared_from_this(), from] {
       const Side to = from == initiator ? owner : initiator;
-      if (self->held_[from] || self->queue_[from].empty()) {
+      if (self->is_cut_ || self->held_[from] || self->queue_[from].empty()) {
         return;
       }
       wire::Bytes message = std::move(self->queue_[from].front());
@@ -586,6 +586,7 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   queue::ControlEvents* events_[2] = {};
   std::deque<wire::Bytes> queue_[2];
   bool held_[2] = {};
+  bool is_cut_ = false;
   bool tells_owner_ = true;
 };
 

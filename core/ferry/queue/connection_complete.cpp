@@ -195,6 +195,9 @@ Result<void> QueueConnection::on_executed(const Executed& executed) {
   }
   pending->command_out = false;
   pending->redrives = 0;
+  if (executed.lane != 0 && order_ != OrderClass::srd) {  // it came behind all puts before it
+    find_lane(executed.lane)->cover(pending->command_at);
+  }
   if (pending->is_orphan) {
     evaluate(*pending);
     return {};
@@ -216,11 +219,10 @@ Result<void> QueueConnection::on_executed(const Executed& executed) {
       from += chunk.length;
     }
   }
-  // A notification comes behind its bytes.
-  if (pending->kind == OperationKind::write && pending->lane != Pending::kNoLane && order_ != OrderClass::srd) {
-    lanes_[pending->lane].cover(pending->last + 1);
-  }
   evaluate(*pending);
+  if (executed.lane != 0) {
+    advance(*find_lane(executed.lane));
+  }
   return {};
 }
 

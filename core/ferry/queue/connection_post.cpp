@@ -464,6 +464,7 @@ QueueConnection::Posting QueueConnection::post_command(Lane& lane, Pending& pend
   work.length = static_cast<std::uint64_t>(to - work.local);
   pending.command_due = false;
   pending.command_out = true;
+  pending.command_at = lane.next_number();
   note_posted(lane, pending, SequenceOrder::Kind::command, work, request);
   return Posting::some;
 }

@@ -163,6 +163,10 @@ void QueueConnection::resolve_request(Lane& lane, std::uint64_t number, const Po
       pending->redo.push_back(request.range);
       break;
     case PostedRequest::Kind::put:
+      if (lane.is_covered(number)) {  // the owner saw what came behind it
+        pending->executed_any = true;
+        break;
+      }
       is_unexecuted ? pending->redo.push_back(request.range) : static_cast<void>(pending->unknown = true);
       break;
     case PostedRequest::Kind::atomic:

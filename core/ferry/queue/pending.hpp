@@ -97,6 +97,7 @@ struct Pending {
   std::uint64_t number = 0;            // of an atomic, once sent
   std::uint64_t first = 0;             // number of its first put; 0: none
   std::uint64_t last = 0;              // number of its latest put; 0: none
+  std::uint64_t command_at = 0;        // number of its command
   Cursor next;                         // what was never posted
   std::vector<Range> redo;             // what was posted and provably not executed
   std::vector<std::uint32_t> keys;     // of local memory, per chunk; 0: none
