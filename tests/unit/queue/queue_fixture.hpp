@@ -206,7 +206,6 @@ class QueueTest : public testing::Test {
     peer_ = &initiator_->core.peers().find_or_add(ProcessId{2, 2});
   }
   void tear_down() {
-    operations_.clear();
     if (initiator_ != nullptr) {
       initiator_->core.shut_down();
       initiator_->server->shut_down();
@@ -223,6 +222,7 @@ class QueueTest : public testing::Test {
     }
     initiator_ = nullptr;
     owner_ = nullptr;
+    operations_.clear();
   }
 
   // Until nothing can happen without time.

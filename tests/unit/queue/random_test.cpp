@@ -176,8 +176,6 @@ class Program : public QueueTest, private NotificationSink {
     operation.single = Chunk{0, reinterpret_cast<std::byte*>(act.local.data()), act.length};
     act.started = true;
     act.started_at = ends_;
-    std::fprintf(stderr, "start %zu kind %d len %zu slot %zu seq %llu notify %d\n", act.index, (int)operation.kind,
-                 act.length, act.slot, (unsigned long long)operation.sequence.id, operation.notify);
     if (peer_->start(operation) == Started::complete) {
       on_end(act);
     }
