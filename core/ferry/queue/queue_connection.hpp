@@ -1,10 +1,11 @@
 // QueueConnection: what this process initiates toward one peer over queue pairs, over the life of many channels.
 //
 // A channel is a control link and, once they are needed, two lanes; it ends with its link. A lane that fails is built
-// anew without ending the channel. Owner: the Peer. Any thread; one lock, never held while calling back. Opening and
-// closing are in connection_control.cpp, what is posted in connection_post.cpp, what has happened to it in
-// connection_complete.cpp, what becomes of it when a lane or the channel ends in connection_recovery.cpp, cancelling in
-// connection_cancel.cpp.
+// anew without ending the channel. Owner: the Peer. Any thread; one lock, never held while calling back. How a channel
+// is made and ends is in connection_channel.cpp, what the owner says on it in connection_control.cpp; how an operation
+// sets out in connection_start.cpp, what is posted in connection_post.cpp, what has happened to it in
+// connection_complete.cpp, and when it has ended in connection_end.cpp; what becomes of it when a lane or the channel
+// ends is in connection_recovery.cpp, cancelling in connection_cancel.cpp.
 #pragma once
 
 #include <array>
@@ -94,7 +95,7 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   void on_completion(QueuePair& queue, const WorkCompletion& completion) noexcept override;
   void on_queue_lost(QueuePair& queue, const Failure& why) noexcept override;
 
-  // connection_control.cpp
+  // connection_channel.cpp, connection_control.cpp
   Result<void> take_control(Control kind, wire::ByteView body);
   void wait_for_link(std::unique_lock<std::mutex>& lock) noexcept;
   Result<void> on_welcome(wire::ByteView body);
@@ -104,7 +105,7 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   void on_attention() noexcept;
   static void reopened(Operation& trigger) noexcept;
 
-  // connection_post.cpp; locked.
+  // connection_start.cpp, connection_post.cpp; locked.
   Failure refusal(const Operation& operation) const;
   void enqueue(Pending& pending);
   void pump();
@@ -127,7 +128,7 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   Result<std::uint32_t> local_key(Pending& pending, std::size_t chunk);
   void stop_posting(Lane& lane, Pending& pending, const Failure& why);
 
-  // connection_complete.cpp; locked.
+  // connection_complete.cpp, connection_end.cpp; locked.
   Lane* find_lane(const QueuePair& queue) noexcept;
   Lane* find_lane(std::uint32_t id) noexcept;
   void request_done(Lane& lane, std::uint64_t number, PostedRequest& request);
