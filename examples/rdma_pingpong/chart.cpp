@@ -136,7 +136,8 @@ class Drawing {
   }
 
   std::string stroke(const Curve& curve) const {
-    return fmt::format("stroke=\"{}\"{}", ferry::markup_escaped(curve.colour), curve.dashed ? " stroke-dasharray=\"6 4\"" : "");
+    return fmt::format("stroke=\"{}\"{}", ferry::markup_escaped(curve.colour),
+                       curve.dashed ? " stroke-dasharray=\"6 4\"" : "");
   }
   void marker(const Curve& curve, double x, double y, std::string_view title) {
     const std::string inside = title.empty() ? "" : fmt::format("<title>{}</title>", ferry::markup_escaped(title));

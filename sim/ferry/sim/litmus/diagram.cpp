@@ -220,7 +220,8 @@ class Drawing {
     const bool is_left = is_labelled_left(number);
     add("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x + (is_left ? -9 : 9), y - 4,
         is_left ? "end" : "start", markup_escaped(event.label));
-    add("<text class=\"sentence\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", sentences_, y + 3.5, markup_escaped(event.sentence));
+    add("<text class=\"sentence\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", sentences_, y + 3.5,
+        markup_escaped(event.sentence));
   }
 
   void draw_legend() {
