@@ -1,17 +1,8 @@
 #include <ferry/sim/depth_first.hpp>
 
 #include <algorithm>
-#include <array>
-
-#include <ferry/sim/scheduler.hpp>
 
 namespace ferry::sim {
-namespace {
-
-constexpr Lane kProcessOfLane = (Lane{1} << Scheduler::kProcessBits) - 1;
-
-}  // namespace
-
 DepthFirst::DepthFirst(const ExhaustiveOptions& options) : reduce_(options.reduce), kinds_(options.kinds) {}
 
 void DepthFirst::begin() {
