@@ -124,7 +124,8 @@ TEST(CheckDeterminism, PassesWhatDependsOnItsSeedAlone) {
 int worlds = 0;
 
 Task<void> count_worlds(Context) {
-  co_await sleep_for(Duration(1'000 + ++worlds));
+  const Duration time(1'000 + ++worlds);
+  co_await sleep_for(time);
 }
 
 TEST(CheckDeterminism, NamesTheFirstStepThatAStaticChanges) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace ferry::sim {
+
 DepthFirst::DepthFirst(const ExhaustiveOptions& options) : reduce_(options.reduce), kinds_(options.kinds) {}
 
 void DepthFirst::begin() {
