@@ -50,6 +50,9 @@ std::string NodeStack::describe_waits() {
   for (std::string& phrase : actors_.describe_waits()) {
     phrases.push_back(std::move(phrase));
   }
+  for (std::string& phrase : core_.peers().describe_operations()) {
+    phrases.push_back(std::move(phrase));
+  }
   for (const std::uint64_t size : core_.regions().awaited()) {
     phrases.push_back(fmt::format("a notification of a buffer of {} bytes", size));
   }

@@ -62,6 +62,15 @@ bool QueueConnection::pipelines_sequences() const noexcept {
   return order_ == OrderClass::strict || order_ == OrderClass::unordered;
 }
 
+void QueueConnection::describe_operations(std::vector<std::string>& phrases) const {
+  const std::lock_guard lock(mutex_);
+  for (const Pending* pending : pool_.all()) {
+    if (pending->operation != nullptr && !pending->is_orphan && pending->place != Pending::Place::done) {
+      phrases.push_back(ferry::describe(*pending->operation));
+    }
+  }
+}
+
 std::string QueueConnection::describe() const {
   return dialer_->describe();
 }

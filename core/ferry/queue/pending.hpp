@@ -149,18 +149,22 @@ class PendingPool {
   }
 
   // The present ones in the order of their start.
-  std::vector<Pending*> all() {
-    std::vector<Pending*> found;
-    for (Pending& pending : records_) {
+  std::vector<Pending*> all() { return present<Pending>(records_); }
+  std::vector<const Pending*> all() const { return present<const Pending>(records_); }
+
+ private:
+  template <class T, class Records>
+  static std::vector<T*> present(Records& records) {
+    std::vector<T*> found;
+    for (T& pending : records) {
       if (pending.place != Pending::Place::none) {
         found.push_back(&pending);
       }
     }
-    std::sort(found.begin(), found.end(), [](const Pending* a, const Pending* b) { return a->order < b->order; });
+    std::sort(found.begin(), found.end(), [](const T* a, const T* b) { return a->order < b->order; });
     return found;
   }
 
- private:
   std::deque<Pending> records_;
   std::vector<std::uint32_t> free_;
 };

@@ -46,6 +46,7 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   void close(const Failure& why) noexcept override;
   bool pipelines_sequences() const noexcept override;
   TransportId transport() const noexcept override { return transport_; }
+  void describe_operations(std::vector<std::string>& phrases) const override;
   std::string describe() const override;
 
  private:

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <ferry/base/failure.hpp>
 #include <ferry/transport/operation.hpp>
@@ -68,6 +69,10 @@ class Connection {
   virtual bool pipelines_sequences() const noexcept = 0;
 
   virtual TransportId transport() const noexcept = 0;
+
+  // Adds a phrase for each operation that is under way, in the order of their start: "write_from of 256 bytes". For
+  // reports of what waits for what; transports that need none add nothing.
+  virtual void describe_operations(std::vector<std::string>& phrases) const { static_cast<void>(phrases); }
 
   // One line for `explain`: how this peer is reached.
   virtual std::string describe() const = 0;

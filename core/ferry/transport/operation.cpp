@@ -1,5 +1,7 @@
 #include <ferry/transport/operation.hpp>
 
+#include <fmt/format.h>
+
 namespace ferry {
 
 const char* to_string(OperationKind kind) noexcept {
@@ -18,6 +20,12 @@ const char* to_string(OperationKind kind) noexcept {
       return "flush";
   }
   return "operation";
+}
+
+std::string describe(const OperationRequest& request) {
+  const bool moves_bytes = request.kind == OperationKind::read || request.kind == OperationKind::write;
+  return moves_bytes ? fmt::format("{} of {} bytes", to_string(request.kind), request.bytes())
+                     : to_string(request.kind);
 }
 
 AtomicKind atomic_kind(OperationKind kind) noexcept {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include <boost/intrusive/list_hook.hpp>
 
@@ -59,6 +60,10 @@ struct SequenceTag {
   std::uint32_t index = 0;    // of the member
   std::uint64_t channel = 0;  // for the Peer: the channel that all members must go to; 0: any
 };
+
+struct OperationRequest;
+// "write_from of 256 bytes".
+std::string describe(const OperationRequest& request);
 
 // What is asked of one operation; a value.
 struct OperationRequest {

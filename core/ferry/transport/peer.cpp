@@ -63,6 +63,22 @@ std::string Peer::explain() const {
   return text.empty() ? "not connected yet" : text;
 }
 
+void Peer::describe_operations(std::vector<std::string>& phrases) const {
+  std::vector<std::string> own;
+  {
+    const std::lock_guard lock(mutex_);
+    if (candidate_ < candidates_.size() && candidates_[candidate_].connection != nullptr) {
+      candidates_[candidate_].connection->describe_operations(own);
+    }
+    for (const Operation& operation : operations_) {
+      own.push_back(ferry::describe(operation));
+    }
+  }
+  for (const std::string& phrase : own) {
+    phrases.push_back(phrase + " at " + describe());
+  }
+}
+
 bool Peer::pipelines_sequences() const noexcept {
   const Connection* connection = ready_.load(std::memory_order_acquire);
   return connection != nullptr && connection->pipelines_sequences();

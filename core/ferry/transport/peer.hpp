@@ -99,6 +99,9 @@ class Peer final : private ConnectionEvents {
   // there is none.
   bool take_back(bool (*is_it)(wire::ByteView message, std::uint64_t number), std::uint64_t number) noexcept;
 
+  // Adds a phrase for each operation that waits here or is under way: "write_from of 256 bytes at process …".
+  void describe_operations(std::vector<std::string>& phrases) const;
+
   bool pipelines_sequences() const noexcept;
   ChannelNumber channel() const noexcept { return channel_.load(std::memory_order_acquire); }
 
@@ -180,6 +183,9 @@ class PeerTable {
   Peer& find_or_add(const Contact& contact);
   Peer* find(ProcessId id) const noexcept;
 
+  // See Peer::describe_operations: of all, by process.
+  std::vector<std::string> describe_operations() const;
+
   void set_events(PeerEvents& events) noexcept { events_ = &events; }
   PeerEvents* events() const noexcept { return events_; }
 
@@ -187,6 +193,8 @@ class PeerTable {
   void shut_down() noexcept;
 
  private:
+  std::vector<Peer*> by_process() const;  // locked
+
   NodeCore& node_;
   PeerEvents* events_ = nullptr;
   mutable std::mutex mutex_;

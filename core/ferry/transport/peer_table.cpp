@@ -41,6 +41,29 @@ Peer* PeerTable::find(ProcessId id) const noexcept {
   return found == peers_.end() ? nullptr : found->second.get();
 }
 
+std::vector<Peer*> PeerTable::by_process() const {
+  std::vector<Peer*> peers;
+  peers.reserve(peers_.size());
+  for (const auto& [id, peer] : peers_) {  // lint: allow(unordered) sorted below
+    peers.push_back(peer.get());
+  }
+  std::sort(peers.begin(), peers.end(), [](const Peer* a, const Peer* b) { return a->id() < b->id(); });
+  return peers;
+}
+
+std::vector<std::string> PeerTable::describe_operations() const {
+  std::vector<Peer*> peers;
+  {
+    const std::lock_guard lock(mutex_);
+    peers = by_process();
+  }
+  std::vector<std::string> phrases;
+  for (const Peer* peer : peers) {
+    peer->describe_operations(phrases);
+  }
+  return phrases;
+}
+
 void PeerTable::shut_down() noexcept {
   std::vector<Peer*> peers;
   {
@@ -48,12 +71,8 @@ void PeerTable::shut_down() noexcept {
     if (std::exchange(shut_down_, true)) {
       return;
     }
-    peers.reserve(peers_.size());
-    for (const auto& [id, peer] : peers_) {  // lint: allow(unordered) sorted below
-      peers.push_back(peer.get());
-    }
+    peers = by_process();
   }
-  std::sort(peers.begin(), peers.end(), [](const Peer* a, const Peer* b) { return a->id() < b->id(); });
   for (Peer* peer : peers) {
     peer->close(shutting_down());
   }

@@ -57,6 +57,41 @@ const FaultPlan& FaultPlan::refuse_registrations(Process& process, std::uint64_t
   return *this;
 }
 
+const FaultPlan& FaultPlan::cut(const Process& from, const Process& to) const {
+  arrange_([faults = faults_, &from, &to] { faults->cut(from, to); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::mend(const Process& from, const Process& to) const {
+  arrange_([faults = faults_, &from, &to] { faults->mend(from, to); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::hold(const Process& from, const Process& to) const {
+  arrange_([faults = faults_, &from, &to] { faults->hold(from, to); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::release(const Process& from, const Process& to) const {
+  arrange_([faults = faults_, &from, &to] { faults->release(from, to); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::partition(Host a, Host b) const {
+  arrange_([faults = faults_, a, b] { faults->partition(a, b); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::mend(Host a, Host b) const {
+  arrange_([faults = faults_, a, b] { faults->mend(a, b); });
+  return *this;
+}
+
+const FaultPlan& FaultPlan::set_network(const Network::Rates& rates) const {
+  arrange_([faults = faults_, rates] { faults->set_network(rates); });
+  return *this;
+}
+
 const FaultPlan& FaultPlan::heal() const {
   arrange_([faults = faults_] { faults->heal(); });
   return *this;

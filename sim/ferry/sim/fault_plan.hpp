@@ -32,6 +32,13 @@ class FaultPlan {
   const FaultPlan& set_drift(Process& process, std::int64_t millionths) const;
   const FaultPlan& refuse_spawns(Host host, std::uint64_t count) const;
   const FaultPlan& refuse_registrations(Process& process, std::uint64_t count) const;
+  const FaultPlan& cut(const Process& from, const Process& to) const;
+  const FaultPlan& mend(const Process& from, const Process& to) const;
+  const FaultPlan& partition(Host a, Host b) const;
+  const FaultPlan& mend(Host a, Host b) const;
+  const FaultPlan& hold(const Process& from, const Process& to) const;
+  const FaultPlan& release(const Process& from, const Process& to) const;
+  const FaultPlan& set_network(const Network::Rates& rates) const;
   const FaultPlan& heal() const;
 
  private:

@@ -9,7 +9,8 @@ namespace ferry::sim {
 
 std::string_view to_string(Fault fault) noexcept {
   constexpr std::array<std::string_view, kFaults> kNames{
-      "crash", "pause", "drift", "spawn_failure", "registration_fails", "mailbox_full", "endpoint_throws", "buggify",
+      "crash",   "pause", "drift",       "spawn_failure", "registration_fails", "mailbox_full", "endpoint_throws",
+      "buggify", "loss",  "duplication", "lateness",      "slow_nics",          "partition",
   };
   return kNames[static_cast<std::size_t>(fault)];
 }

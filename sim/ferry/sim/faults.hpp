@@ -19,8 +19,13 @@ enum class Fault : std::uint8_t {
   mailbox_full,        // try_send finds no room
   endpoint_throws,     // an endpoint ends by an exception before it has begun
   buggify,             // code takes the unusual ways that ferry::buggify() names
+  loss,                // packets get lost
+  duplication,         // packets arrive twice
+  lateness,            // packets are late
+  slow_nics,           // NICs idle before they send
+  partition,           // nothing gets from one host or process to another one, or both ways, for a while
 };
-inline constexpr std::size_t kFaults = 8;
+inline constexpr std::size_t kFaults = 13;
 std::string_view to_string(Fault fault) noexcept;
 
 class Faults {

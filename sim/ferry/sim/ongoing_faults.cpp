@@ -25,8 +25,7 @@ void OngoingFaults::check(Host host) const {
 }
 
 // In the order of their starting. The function may start others, which are not visited.
-template <class F>
-void OngoingFaults::for_each_on(Host host, const F& function) {
+void OngoingFaults::for_each_on(Host host, const std::function<void(Process&)>& function) {
   check(host);
   for (std::size_t index = 0, count = world_.processes().size(); index < count; ++index) {
     if (Process& process = *world_.processes()[index]; process.host_in_world() == host && process.is_alive()) {
@@ -174,9 +173,7 @@ void OngoingFaults::heal() {
       set_drift(process, 0);
     });
   }
-  for (const auto& end : healers_) {
-    end();
-  }
+  heal_network();
 }
 
 }  // namespace ferry::sim

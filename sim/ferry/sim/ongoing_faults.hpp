@@ -9,13 +9,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ferry/base/failure.hpp>
 #include <ferry/base/time.hpp>
 #include <ferry/sim/faults.hpp>
 #include <ferry/sim/ids.hpp>
+#include <ferry/sim/nic/network.hpp>
 
 namespace ferry::sim {
 
@@ -57,11 +60,27 @@ class OngoingFaults {
   // The next `count` times that the process registers memory.
   void refuse_registrations(Process& process, std::uint64_t count);
 
-  // Ends every fault that goes on: hosts are restarted, processes resumed, clocks right, nothing is refused; the swarm
-  // strikes no more; and what else has asked to be told, ends its own.
+  // Nothing that `from` sends reaches `to` any more: packets get lost, and whoever hears nothing for the
+  // failure-detection time gives the connection up. Hosts: nothing passes between them, either way, processes that
+  // start meanwhile included. On one host nothing can be cut between hosts: Error (invalid_argument) for the same host
+  // twice.
+  void cut(const Process& from, const Process& to);
+  void mend(const Process& from, const Process& to);
+  void partition(Host a, Host b);
+  void mend(Host a, Host b);
+  // What `from` sends to `to` waits until it is released.
+  void hold(const Process& from, const Process& to);
+  void release(const Process& from, const Process& to);
+  // Packets of all NICs get lost, arrive twice, are late, and NICs idle before they send, once in so many times; 0:
+  // never.
+  void set_network(const Network::Rates& rates);
+
+  // Ends every fault that goes on: hosts are restarted, processes resumed, clocks right, nothing is refused, the
+  // network is whole; and the swarm strikes no more.
   void heal();
-  // For parts of the world with faults of their own: called by heal().
-  void on_heal(std::function<void()> end) { healers_.push_back(std::move(end)); }
+
+  // For the world: a process has started.
+  void started(const Process& process);
 
   bool is_up(Host host) const { return hosts_.at(host.index).is_up; }
   bool is_paused(const Process& process) const noexcept;
@@ -84,14 +103,17 @@ class OngoingFaults {
     std::vector<Process*> to_restart;  // while it is down
   };
 
-  template <class F>
-  void for_each_on(Host host, const F& function);
+  void heal_network();
+  void separate(const Process& a, const Process& b, bool is_cut);
+  void for_each_on(Host host, const std::function<void(Process&)>& function);
   void check(Host host) const;
 
   World& world_;
   std::vector<HostState> hosts_;
   std::map<ProcessNumber, std::uint64_t> registrations_refused_;
-  std::vector<std::function<void()>> healers_;
+  std::set<std::pair<Host, Host>> partitions_;  // the lower one first
+  std::set<std::pair<ProcessNumber, ProcessNumber>> cuts_;
+  std::set<std::pair<ProcessNumber, ProcessNumber>> holds_;
   std::vector<std::string> told_;
   std::array<std::uint64_t, kFaults> struck_{};
 };

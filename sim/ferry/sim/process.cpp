@@ -37,6 +37,7 @@ void Process::begin(Step& step) noexcept {
   Process& self = *static_cast<Own&>(step).process;
   self.state_ = State::running;
   self.world_.trace(&self, TracedEvent::Kind::begins, self.name());
+  self.world_.faults().started(self);
   self.world_.swarm().begins(self);
   try {
     self.program_ = self.entry_(self);

@@ -129,7 +129,7 @@ inline rc::Gen<WorldOptions> world_options() {
                         WorldOptions options;
                         options.seed = std::get<0>(drawn);
                         options.fabric.granule = std::get<1>(drawn);
-                        options.fabric.piece_bytes = std::get<1>(drawn) * std::get<2>(drawn);
+                        options.fabric.mtu = std::get<1>(drawn) * std::get<2>(drawn);
                         options.fabric.latency = Duration(std::get<3>(drawn));
                         return options;
                       });
@@ -208,8 +208,7 @@ inline std::ostream& operator<<(std::ostream& out, const PlannedFault& fault) {
 }
 inline std::ostream& operator<<(std::ostream& out, const WorldOptions& options) {
   return out << "seed " << options.seed << ", hosts " << options.hosts << ", granule " << options.fabric.granule
-             << ", piece_bytes " << options.fabric.piece_bytes << ", latency " << options.fabric.latency.count()
-             << " ns";
+             << ", mtu " << options.fabric.mtu << ", latency " << options.fabric.latency.count() << " ns";
 }
 
 }  // namespace ferry::sim

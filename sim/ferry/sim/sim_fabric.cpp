@@ -80,7 +80,7 @@ void SimFabric::paused(ProcessNumber process) noexcept {
 
 void SimFabric::resumed(ProcessNumber process) noexcept {
   for (const auto& [number, transport] : transports_) {
-    if (!network_.is_cut(process, number)) {
+    if (!network_.is_blocked(process, number)) {
       for (const auto& stream : streams_) {
         stream->speak_again(process, number);
       }
@@ -89,16 +89,32 @@ void SimFabric::resumed(ProcessNumber process) noexcept {
 }
 
 void SimFabric::cut(ProcessNumber from, ProcessNumber to) noexcept {
-  network_.cut(from, to);
+  network_.link(from, to).is_cut = true;
   for (const auto& stream : streams_) {
     stream->fall_silent(from, to);
   }
 }
 
 void SimFabric::mend(ProcessNumber from, ProcessNumber to) noexcept {
-  network_.mend(from, to);
+  network_.link(from, to).is_cut = false;
   for (const auto& stream : streams_) {
     if (!scheduler().is_paused(from)) {
+      stream->speak_again(from, to);
+    }
+  }
+}
+
+void SimFabric::hold(ProcessNumber from, ProcessNumber to) noexcept {
+  network_.hold(from, to);
+  for (const auto& stream : streams_) {
+    stream->fall_silent(from, to);
+  }
+}
+
+void SimFabric::release(ProcessNumber from, ProcessNumber to) noexcept {
+  network_.release(from, to);
+  if (!scheduler().is_paused(from)) {
+    for (const auto& stream : streams_) {
       stream->speak_again(from, to);
     }
   }

@@ -51,6 +51,9 @@ class SimFabric {
   // Nothing that `from` sends reaches `to`, until it is mended.
   void cut(ProcessNumber from, ProcessNumber to) noexcept;
   void mend(ProcessNumber from, ProcessNumber to) noexcept;
+  // What `from` sends to `to` waits until it is released.
+  void hold(ProcessNumber from, ProcessNumber to) noexcept;
+  void release(ProcessNumber from, ProcessNumber to) noexcept;
 
  private:
   Network network_;

@@ -122,8 +122,8 @@ void SimStream::reach_peer() {
                           fmt::format("nobody listens at sim:{}", at->value())),
                   was_reached ? PeerState::gone : PeerState::unknown);
   }
-  if (fabric_.network().is_cut(ends_[dialer].process, owner->process()) ||
-      fabric_.network().is_cut(owner->process(), ends_[dialer].process)) {
+  if (fabric_.network().is_blocked(ends_[dialer].process, owner->process()) ||
+      fabric_.network().is_blocked(owner->process(), ends_[dialer].process)) {
     answer_after_ = from.node().limits().handshake;
     return refuse(Failure(errc::peer_unreachable, fmt::format("nothing answers at sim:{}", at->value())),
                   PeerState::unknown);
@@ -185,7 +185,7 @@ void SimStream::schedule_head(Side to) noexcept {
 }
 
 bool SimStream::is_held_back(Side to) const noexcept {
-  return fabric_.network().is_cut(ends_[other(to)].process, ends_[to].process);
+  return fabric_.network().is_blocked(ends_[other(to)].process, ends_[to].process);
 }
 
 void SimStream::arrive(Step& step) noexcept {

@@ -79,7 +79,15 @@ void Swarm::begin() {
   if (!names.empty()) {
     world_.faults().tell("the swarm of this world: " + names);
   }
-  for (const Fault fault : {Fault::crash, Fault::pause}) {
+  const auto one_in = [this](Fault fault) {
+    const std::uint64_t level = levels_[static_cast<std::size_t>(fault)];
+    return level == 0 ? 0 : std::uint64_t{1024} >> 2 * level;
+  };
+  world_.faults().set_network({.drop = one_in(Fault::loss),
+                               .duplicate = one_in(Fault::duplication),
+                               .delay = one_in(Fault::lateness),
+                               .stall = one_in(Fault::slow_nics)});
+  for (const Fault fault : {Fault::crash, Fault::pause, Fault::partition}) {
     if (drawn_.has(fault)) {
       strike_later(add_event(), fault, kStrikes);
     }
@@ -107,7 +115,16 @@ void Swarm::strike_later(Event& event, Fault fault, std::size_t left) {
     return;
   }
   event.what = [this, &event, fault, left] {
-    fault == Fault::crash ? crash_one() : pause_one();
+    switch (fault) {
+      case Fault::crash:
+        crash_one();
+        break;
+      case Fault::pause:
+        pause_one();
+        break;
+      default:
+        part_two();
+    }
     strike_later(event, fault, left - 1);
   };
   world_.scheduler().schedule(event, StepKind::plan, {}, kNumbers + event.number, moment(subject_of(fault)));
@@ -173,6 +190,35 @@ void Swarm::pause_one() {
   OngoingFaults& faults = world_.faults();
   faults.pause(process);
   after(Fault::pause, [&faults, &process] { faults.resume(process); });
+}
+
+// Two processes, one way or both.
+void Swarm::part_two() {
+  std::vector<std::pair<const Process*, const Process*>> pairs;
+  for (const auto& from : world_.processes()) {
+    for (const auto& to : world_.processes()) {
+      if (from != to && from->is_alive() && to->is_alive()) {
+        pairs.emplace_back(from.get(), to.get());
+      }
+    }
+  }
+  const auto chosen = victim(Fault::partition, 2 * pairs.size());
+  if (!chosen) {
+    return;
+  }
+  const auto [from, to] = pairs[*chosen / 2];
+  const bool is_both = *chosen % 2 == 1;
+  OngoingFaults& faults = world_.faults();
+  faults.cut(*from, *to);
+  if (is_both) {
+    faults.cut(*to, *from);
+  }
+  after(Fault::partition, [&faults, from = from, to = to, is_both] {
+    faults.mend(*from, *to);
+    if (is_both) {
+      faults.mend(*to, *from);
+    }
+  });
 }
 
 bool Swarm::strikes(Fault fault, std::uint64_t subject) noexcept {

@@ -64,6 +64,7 @@ class Swarm {
   void strike_later(Event& event, Fault fault, std::size_t left);
   void crash_one();
   void pause_one();
+  void part_two();
   std::optional<std::size_t> victim(Fault fault, std::size_t candidates) noexcept;
   Duration moment(std::uint64_t subject) noexcept;
   void after(Fault fault, std::function<void()> what);

@@ -15,7 +15,10 @@ constexpr std::size_t kKeptBytes = 16384;    // of buffer that a free packet kee
 
 Packet::Packet() noexcept : Step(&Network::arrive) {}
 
-Network::Network(Scheduler& scheduler, const FabricOptions& options) : scheduler_(scheduler), options_(options) {}
+Network::Network(Scheduler& scheduler, const FabricOptions& options)
+    : scheduler_(scheduler),
+      options_(options),
+      rates_{options.drop_one_in, options.duplicate_one_in, options.delay_one_in, options.stall_one_in} {}
 
 Network::~Network() {
   for (const auto& packet : all_) {
@@ -68,19 +71,38 @@ bool Network::happens(ChoiceKind kind, std::uint64_t one_in, QueueNumber queue) 
   return one_in > 0 && scheduler_.choose(kind, 2, queue.value(), one_in) == 1;
 }
 
+const Network::Link& Network::find_link(ProcessNumber from, ProcessNumber to) const noexcept {
+  static const Link usual;
+  if (links_.empty()) {
+    return usual;
+  }
+  const auto found = links_.find({from, to});
+  return found == links_.end() ? usual : found->second.link;
+}
+
 void Network::send(Packet& packet, SimQueuePair& from) noexcept {
-  const ProcessNumber to = from.remote_process();
+  const Link& link = find_link(from.process(), from.remote_process());
   scheduler_.fold(packet.header.sequence << 8 | static_cast<std::uint64_t>(packet.header.kind));
   scheduler_.fold(packet.header.length);
-  if (is_cut(from.process(), to) || happens(ChoiceKind::drop, options_.drop_one_in, from.number())) {
+  if (link.is_cut || happens(ChoiceKind::drop, rates_.drop, from.number())) {
     give_back(packet);
-    return;
+  } else if (link.is_held) {
+    links_[{from.process(), from.remote_process()}].held.push_back(&packet);
+  } else {
+    transmit(packet, from, link);
   }
-  const Duration airtime(static_cast<std::int64_t>(packet.bytes.size() * 1000 / options_.bytes_per_microsecond));
+}
+
+void Network::transmit(Packet& packet, SimQueuePair& from, const Link& link) noexcept {
+  const ProcessNumber to = from.remote_process();
+  const std::uint64_t speed = link.bytes_per_microsecond == 0
+                                  ? options_.bytes_per_microsecond
+                                  : std::min(options_.bytes_per_microsecond, link.bytes_per_microsecond);
+  const Duration airtime(static_cast<std::int64_t>(packet.bytes.size() * 1000 / speed));
   TimePoint& sends_until = port_of(from.process()).sends_until;
   sends_until = std::max(sends_until, scheduler_.now()) + airtime;
-  TimePoint due = sends_until + options_.latency;
-  if (happens(ChoiceKind::delay, options_.delay_one_in, from.number())) {
+  TimePoint due = sends_until + options_.latency + link.latency;
+  if (happens(ChoiceKind::delay, rates_.delay, from.number())) {
     due += options_.latency *
            static_cast<std::int64_t>(scheduler_.choose(ChoiceKind::latency, kLongestDelay, from.number().value()));
   }
@@ -90,7 +112,7 @@ void Network::send(Packet& packet, SimQueuePair& from) noexcept {
   }
   takes_until = std::max(takes_until, due);
   due = from.behind_earlier_packets(due);
-  if (happens(ChoiceKind::duplicate, options_.duplicate_one_in, from.number())) {
+  if (happens(ChoiceKind::duplicate, rates_.duplicate, from.number())) {
     Packet& copy = take_packet();
     copy.header = packet.header;
     copy.bytes = packet.bytes;
@@ -100,6 +122,27 @@ void Network::send(Packet& packet, SimQueuePair& from) noexcept {
                         due - scheduler_.now() + options_.latency * later);
   }
   scheduler_.schedule(packet, StepKind::packet, to, packet.header.to.value(), due - scheduler_.now());
+}
+
+void Network::release(ProcessNumber from, ProcessNumber to) noexcept {
+  const auto found = links_.find({from, to});
+  if (found == links_.end()) {
+    return;
+  }
+  found->second.link.is_held = false;
+  for (Packet* packet : std::exchange(found->second.held, {})) {
+    if (SimQueuePair* end = find(packet->header.from)) {
+      transmit(*packet, *end, found->second.link);
+    } else {
+      give_back(*packet);
+    }
+  }
+}
+
+void Network::release_all() noexcept {
+  for (auto& [ends, state] : links_) {
+    release(ends.first, ends.second);
+  }
 }
 
 void Network::arrive(Step& step) noexcept {

@@ -6,7 +6,7 @@
 
 #include <map>
 #include <memory>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include <ferry/sim/fabric_options.hpp>
@@ -41,11 +41,32 @@ class Network {
   void remove(SimQueuePair& end) noexcept;
   SimQueuePair* find(QueueNumber number) const noexcept;
 
-  // One way; what is on the way arrives still. Nothing happens if it is so already.
-  void cut(ProcessNumber from, ProcessNumber to) { cuts_.insert({from, to}); }
-  void mend(ProcessNumber from, ProcessNumber to) { cuts_.erase({from, to}); }
-  void mend_all() { cuts_.clear(); }
-  bool is_cut(ProcessNumber from, ProcessNumber to) const { return cuts_.contains({from, to}); }
+  // Of the way from one process to another. What is on the way already is not concerned.
+  struct Link {
+    bool is_cut = false;                      // packets get lost
+    bool is_held = false;                     // they wait until they are released
+    Duration latency{};                       // on top of the network's
+    std::uint64_t bytes_per_microsecond = 0;  // at most; 0: as the NICs
+  };
+  // For changes; is_held by hold() and release().
+  Link& link(ProcessNumber from, ProcessNumber to) { return links_[{from, to}].link; }
+  void hold(ProcessNumber from, ProcessNumber to) { link(from, to).is_held = true; }
+  void release(ProcessNumber from, ProcessNumber to) noexcept;
+  void release_all() noexcept;
+  bool is_cut(ProcessNumber from, ProcessNumber to) const noexcept { return find_link(from, to).is_cut; }
+  bool is_blocked(ProcessNumber from, ProcessNumber to) const noexcept {
+    return find_link(from, to).is_cut || find_link(from, to).is_held;
+  }
+  const Link& find_link(ProcessNumber from, ProcessNumber to) const noexcept;
+
+  // "One in so many", as in FabricOptions, which gives the first.
+  struct Rates {
+    std::uint64_t drop = 0;
+    std::uint64_t duplicate = 0;
+    std::uint64_t delay = 0;
+    std::uint64_t stall = 0;
+  };
+  Rates& rates() noexcept { return rates_; }
 
  private:
   friend struct Packet;
@@ -56,6 +77,7 @@ class Network {
 
   static void arrive(Step& step) noexcept;
   Port& port_of(ProcessNumber process);
+  void transmit(Packet& packet, SimQueuePair& from, const Link& link) noexcept;
   bool happens(ChoiceKind kind, std::uint64_t one_in, QueueNumber queue) noexcept;
 
   Scheduler& scheduler_;
@@ -63,7 +85,12 @@ class Network {
   std::uint32_t last_key_ = 0;
   std::vector<SimQueuePair*> ends_;  // by number - 1; null: gone
   std::vector<Port> ports_;          // by process number
-  std::set<std::pair<ProcessNumber, ProcessNumber>> cuts_;
+  struct LinkState {
+    Link link;
+    std::vector<Packet*> held;
+  };
+  std::map<std::pair<ProcessNumber, ProcessNumber>, LinkState> links_;  // those unlike the others
+  Rates rates_;
   std::vector<std::unique_ptr<Packet>> all_;
   std::vector<Packet*> free_;
 };

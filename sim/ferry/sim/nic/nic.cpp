@@ -120,7 +120,7 @@ std::uint64_t Nic::torn(const std::byte* at, std::uint64_t offset, std::uint64_t
 
 // Mostly none; now and then a little, and where stalls are asked for, long.
 Duration Nic::stall(QueueNumber queue) noexcept {
-  const std::uint64_t one_in = options().stall_one_in;
+  const std::uint64_t one_in = network_.rates().stall;
   if (one_in > 0 && network_.scheduler().choose(ChoiceKind::stall, 2, queue.value(), one_in) == 1) {
     return options().latency * static_cast<std::int64_t>(choose(ChoiceKind::latency, kLongestStall, queue));
   }
