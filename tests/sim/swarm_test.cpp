@@ -23,6 +23,7 @@ class Counter : public Actor {
   explicit Counter(ActorContext& context) : buffer_(context.register_memory(std::span(words_))) {}
   std::uint64_t add(std::uint64_t number) { return sum_ += number; }
   std::uint64_t sum() { return sum_; }
+  std::uint64_t total() const { return sum_; }
   static constexpr auto endpoints = ferry::endpoints<&Counter::add, &Counter::sum>;
 
  private:
@@ -133,6 +134,43 @@ TEST(Swarm, FaultsThatAFailureDoesNotNeedAreLeftOutAndTheArtefactTellsTheOthers)
   ASSERT_TRUE(again) << again.error().to_text();
   EXPECT_EQ(again->to_text(), found.failure->smallest.to_text());
   EXPECT_EQ(again->faults, faults);
+}
+
+struct Cluster {
+  ActorRef<Counter> server;
+};
+
+Task<Cluster> start_cluster(Context context) {
+  auto processes = co_await context.this_host().spawn_procs({{"counter", 1}});
+  auto counters = co_await processes.spawn<Counter>("counter");
+  co_return Cluster{counters.only()};
+}
+
+Task<void> survive_crashes(World& world, Context& context) {
+  auto cluster = co_await start_cluster(context);
+  world.always("bounded", [cluster](const View& view) {
+    auto* server = view.peek(cluster.server);
+    return !server || server->total() <= 400;
+  });
+  world.at(3s).crash(world.host(1));
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    auto adding = as_result(cluster.server.call<&Counter::add>(round));
+    co_await adding;
+    co_await sleep_for(1s);
+  }
+  co_await world.heal();
+  auto arrived = world.eventually("all arrived", 30s, [cluster](const View& view) {
+    return view.now().time_since_epoch() > 10s && view.peek(cluster.server) == nullptr;
+  });
+  co_await arrived;
+}
+
+// The text that the README promises.
+TEST(Swarm, ExploringIsAskedForInAFewWords) {
+  const Exploration all = sim::explore(
+      {.seeds = 50, .hosts = 3, .swarm = sim::Faults::none, .steps = 5'000'000, .wall = 10s}, kActors,
+      [](sim::World& world, ferry::Context& context) -> ferry::Task<void> { return survive_crashes(world, context); });
+  EXPECT_TRUE(all.passed()) << all.to_text();
 }
 
 TEST(Swarm, ArtefactsNameTheirFaultsOrAreRefused) {

@@ -8,9 +8,14 @@ void ThisProcess::run(std::uint64_t count, CrewJob& job) {
   job.take(job.report());
 }
 
-Crew::Answer ThisProcess::once(const Work& work, Duration, std::size_t) {
+Crew::Answer ThisProcess::once(const Work& work, Duration, std::size_t notes) {
   Answer answer;
-  answer.value = work([&answer](std::string_view note) { answer.notes += note; });
+  answer.value = work([&answer, notes](std::string_view note) {
+    answer.notes += note;
+    if (notes > 0 && answer.notes.size() > 2 * notes) {
+      answer.notes.erase(0, answer.notes.size() - notes);
+    }
+  });
   return answer;
 }
 

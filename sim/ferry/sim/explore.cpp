@@ -212,7 +212,7 @@ class Explorer final : public CrewJob {
       });
       return encoded(best);
     };
-    const auto answer = crew_.once(work, kShrinkWall);
+    const auto answer = crew_.once(work, kShrinkWall, 4 * (to_text(failure.choices).size() + 1));
     if (answer.has_died) {
       const ChoiceList best = last_noted(answer.notes, failure.choices);
       const WorldResult again = judge(failure.found.seed, best);
