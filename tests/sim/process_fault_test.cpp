@@ -136,14 +136,32 @@ Task<int> call_paused(World& world, Context context, Duration& answered) {
   co_return 0;
 }
 
+// Between the two events of that process: only what a NIC does.
+void expect_nothing_of_it_runs(const Trace& trace, ProcessNumber process) {
+  TimePoint paused = kNever;
+  TimePoint resumed = kNever;
+  for (const TracedEvent& event : trace.events()) {
+    paused = event.text.ends_with(" paused") ? event.at : paused;
+    resumed = event.text.ends_with(" resumed") ? event.at : resumed;
+  }
+  ASSERT_LT(paused, resumed);
+  for (const TracedStep& step : trace.steps()) {
+    if (step.process == process && step.at > paused && step.at < resumed) {
+      EXPECT_TRUE(step.kind == StepKind::sample || step.kind == StepKind::place) << to_text(step, trace.processes());
+    }
+  }
+}
+
 TEST(Pause, MessagesWaitUntilTheProcessIsResumed) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Duration answered{};
-    const Report report = sim::run({.seed = seed}, kActors, [&](World& world, Context& context) -> Task<int> {
+    Trace trace;
+    const Report report = sim::run({.seed = seed, .trace = &trace}, kActors, [&](World& world, Context& context) {
       return call_paused(world, context, answered);
     });
     ASSERT_EQ(report.status, 0) << report.result.to_text();
     EXPECT_GE(answered, Duration(2s));
+    expect_nothing_of_it_runs(trace, ProcessNumber(2));
   }
 }
 
