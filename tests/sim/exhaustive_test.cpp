@@ -119,7 +119,11 @@ Task<void> own_words(Island& island, Board& board, std::array<std::uint64_t, 2>&
 Task<void> write_words(Island& island, Board& board, std::uint64_t value) {
   const BufferRef ref = board.get("words", island);
   const std::array<std::uint64_t, 2> words{value, value};
-  co_await ref.write_from(std::span(words));
+  std::array<std::uint64_t, 2> before{};
+  co_await ref.read_into(std::span(before));  // the connections are made one after another: their order is no matter
+  co_await sleep_for(TimePoint(1500us) - island.world().now());
+  const WriteOptions unconfirmed{.completion = transmitted};  // an answer of the owner's would only add orders
+  co_await ref.write_from(std::span(words), unconfirmed);
 }
 
 Task<void> add_one(Island& island, Board& board, bool is_atomic) {
@@ -184,15 +188,17 @@ RunWorld writers(int count, std::set<std::string>& ends) {
     bool is_over = false;
     World world(options);
     world.start("owner", run_task([&](Island& island) { return own_words(island, board, words, is_over); }));
-    world.at(1ms, [&world, &board, count] {
-      for (int number = 1; number <= count; ++number) {
+    for (int number = 1; number <= count; ++number) {
+      world.at(1ms + number * 10us, [&world, &board, number] {
         const auto value = static_cast<std::uint64_t>(number);
         world.start("writer", run_task([&board, value](Island& island) { return write_words(island, board, value); }));
-      }
-    });
+      });
+    }
     world.at(2ms, [&] { is_over = true; });
     const WorldResult result = world.run();
-    ends.insert(std::to_string(words[0]) + std::to_string(words[1]));
+    if (result.outcome == Outcome::passed) {  // not given up as redundant
+      ends.insert(std::to_string(words[0]) + std::to_string(words[1]));
+    }
     return result;
   };
 }
@@ -349,7 +355,7 @@ TEST(ExploreAll, EnumeratesOtherKindsWhereAsked) {
   };
   const Exhaustion none = explore_all({}, asks);
   EXPECT_TRUE(none.complete);
-  EXPECT_THAT(none.to_text(), AllOf(HasSubstr("1 questions of kind hold were answered 0"), HasSubstr("of kind cut")));
+  EXPECT_THAT(none.to_text(), AllOf(HasSubstr("1 questions of kind place were answered 0"), HasSubstr("of kind cut")));
   const Exhaustion one = explore_all({.kinds = {ChoiceKind::place}}, asks);
   EXPECT_EQ(one.worlds, 3U);
   const Exhaustion both = explore_all({.kinds = {ChoiceKind::place, ChoiceKind::cut}}, asks);
