@@ -90,6 +90,7 @@ struct FakeQueueState {
   std::size_t number = 0;
   FakeFabric::Line executes = 0;
   FakeFabric::Line tells = 0;
+  bool has_refused = false;  // a request of the other end: none behind it is accepted
   bool is_connected = false;
   bool is_stopped = false;
 
@@ -113,6 +114,7 @@ class FakeQueuePair final : public queue::QueuePair {
   Result<void> post(std::span<const queue::WorkRequest> requests) override;
   Result<void> post_receive(std::uint64_t id, std::byte* local, std::size_t length, std::uint32_t key) override;
   void stop() noexcept override;
+  bool has_refused() const noexcept override { return state_->has_refused; }
 
  private:
   std::shared_ptr<FakeQueueState> state_;
@@ -135,9 +137,10 @@ class FakeDevice final : public queue::Device {
 
   queue::DeviceLimits& set() noexcept { return limits_; }
   // --- What the test sets.
-  bool is_held = false;       // no request is executed
-  bool lands_late = false;    // puts wait until the class promises that they are in memory, or land() is called
-  bool refuses_post = false;  // post() has no room
+  bool is_held = false;         // no request is executed
+  bool lands_late = false;      // puts wait until the class promises that they are in memory, or land() is called
+  bool loses_refusals = false;  // a refused request is told to have been unreachable
+  bool refuses_post = false;    // post() has no room
   std::optional<Fault> fault;
   Failure create_failure{};    // of create_queue_pair
   Failure register_failure{};  // of register_local
@@ -300,6 +303,9 @@ class FakeDevice final : public queue::Device {
     }
     is_srd ? state->requests.pop_back() : state->requests.pop_front();
     const bool refused = completion.status == queue::WorkStatus::remote_refusal;
+    if (refused && loses_refusals && !is_srd) {
+      completion.status = queue::WorkStatus::unreachable;
+    }
     if (limits_.order == queue::OrderClass::iwarp && refused && request.verb == queue::Verb::put) {
       completion.status = queue::WorkStatus::success;  // its local bytes were read: that is all it says
       complete(state, completion);
@@ -337,6 +343,7 @@ class FakeDevice final : public queue::Device {
     if (request.verb != Verb::send && request.length > 0) {
       remote = there.reach(request.remote, request.length, needed);
       if (remote == nullptr) {
+        other->has_refused = limits_.order != OrderClass::srd;
         return queue::WorkStatus::remote_refusal;
       }
     }

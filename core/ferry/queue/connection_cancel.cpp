@@ -88,10 +88,10 @@ void QueueConnection::on_grace_over() noexcept {
 // Takes the lane's queue pair away from under the operation, and ends it. The lock is open meanwhile.
 void QueueConnection::silence(std::unique_lock<std::mutex>& lock, std::uint64_t id, const Failure& why) {
   Lane& lane = lanes_[pool_.find(id)->lane];
-  break_lane(lane, LaneFailure{0, false, false,
-                               Failure(errc::peer_lost, fmt::format("the queue to {} was torn down to silence an "
-                                                                    "operation that did not end",
-                                                                    who_))});
+  break_lane(lane, LaneFailure{.why = Failure(errc::peer_lost,
+                                              fmt::format("the queue to {} was torn down to silence an operation that "
+                                                          "did not end",
+                                                          who_))});
   const std::uint64_t channel = channel_;
   Retired retired = retire(lane);
   lock.unlock();

@@ -19,8 +19,7 @@ void QueueConnection::on_completion(QueuePair& queue, const WorkCompletion& comp
     }
     PostedRequest* const request = lane->find(completion.id);
     if (request == nullptr || request->is_done) {
-      break_lane(*lane,
-                 LaneFailure{0, false, false, Failure(errc::peer_lost, "the device completed what was not posted")});
+      break_lane(*lane, LaneFailure{.why = Failure(errc::peer_lost, "the device completed what was not posted")});
     } else if (completion.status == WorkStatus::success) {
       request_done(*lane, completion.id, *request);
     } else if (order_ == OrderClass::srd && completion.status == WorkStatus::remote_refusal) {
@@ -34,10 +33,16 @@ void QueueConnection::on_completion(QueuePair& queue, const WorkCompletion& comp
           pending->verdict = Failure(errc::invalid_argument, "the device cannot reach the local memory");
         }
       }
-      break_lane(*lane, LaneFailure{completion.id, is_refusal && order_ != OrderClass::iwarp, is_refusal,
-                                    Failure(errc::peer_lost,
-                                            fmt::format("a request to {} failed: {} (the device's code: {})", who_,
-                                                        to_string(completion.status), completion.vendor_code))});
+      LaneFailure failure{
+          .why = Failure(errc::peer_lost, fmt::format("a request to {} failed: {} (the device's code: {})", who_,
+                                                      to_string(completion.status), completion.vendor_code))};
+      if (is_refusal && order_ != OrderClass::iwarp) {
+        failure.has_refused = true;
+        failure.executed_below = completion.id;
+        failure.unexecuted_from = completion.id + 1;
+      }
+      ask_about(*lane);
+      break_lane(*lane, failure);
     }
     advance_flushes();
     pump();
@@ -50,7 +55,8 @@ void QueueConnection::on_queue_lost(QueuePair& queue, const Failure& why) noexce
   {
     const std::lock_guard lock(mutex_);
     if (Lane* const lane = find_lane(queue)) {
-      break_lane(*lane, LaneFailure{0, false, false, why});
+      ask_about(*lane);
+      break_lane(*lane, LaneFailure{.why = why});
     }
     pump();
   }
@@ -232,6 +238,7 @@ void QueueConnection::on_checked(const Verdict& checked) {
     return;  // it was given up
   }
   --pending->checks_out;
+  pending->is_accepted = !checked.failure;
   if (!pending->verdict) {
     pending->verdict = checked.failure;
   }

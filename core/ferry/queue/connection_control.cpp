@@ -57,8 +57,8 @@ void QueueConnection::on_control(wire::Bytes&& message) noexcept {
     return;
   }
   if (kind == Control::discarded) {
-    const auto id = decode_lane(body);
-    Lane* const lane = id ? find_lane(*id) : nullptr;
+    const auto discarded = decode_discarded(body);
+    Lane* const lane = discarded ? find_lane(discarded->lane) : nullptr;
     if (lane != nullptr && lane->state == Lane::State::broken) {
       const std::uint64_t channel = channel_;
       Retired retired = retire(*lane);
@@ -68,14 +68,16 @@ void QueueConnection::on_control(wire::Bytes&& message) noexcept {
       if (state_ != State::open || channel_ != channel) {
         return;
       }
-      resolve(*lane);
+      resolve(*lane, discarded->has_refused);
       advance_flushes();
       pump();
       lock.unlock();
       settle();
       return;
     }
-    end_channel(lock, id ? Failure(errc::malformed, fmt::format("lane {} was not to be discarded", *id)) : id.error(),
+    end_channel(lock,
+                discarded ? Failure(errc::malformed, fmt::format("lane {} was not to be discarded", discarded->lane))
+                          : discarded.error(),
                 PeerState::unknown, false);
     return;
   }

@@ -19,11 +19,12 @@ void QueueConnection::post_lane(Lane& lane, bool is_held) {
   }
   while (lane.wants_mark() && post_mark(lane)) {
   }
+  lane.is_cautious = lane.is_cautious && !lane.waiting.empty();
   if (batch_.empty()) {
     return;
   }
   if (auto posted = lane.queue->post(batch_); !posted) {
-    break_lane(lane, LaneFailure{first, true, false, posted.error()});
+    break_lane(lane, LaneFailure{.why = posted.error(), .unexecuted_from = first});
   }
 }
 
@@ -70,7 +71,7 @@ QueueConnection::Posting QueueConnection::post_some(Lane& lane, Pending& pending
 }
 
 QueueConnection::Posting QueueConnection::post_one(Lane& lane, Pending& pending) {
-  if (lane.room() <= kMarks) {
+  if (lane.room() <= kMarks || (lane.is_cautious && lane.has_posted())) {
     return Posting::no_room;
   }
   Posting posted = Posting::all;
@@ -169,6 +170,9 @@ QueueConnection::Posting QueueConnection::post_range(Lane& lane, Pending& pendin
   if (is_put) {
     pending.last = lane.next_number();
     pending.first = pending.first == 0 ? pending.last : pending.first;
+    if (order_ == OrderClass::iwarp && lane.backlog() > kRequests) {  // what is not confirmed is remembered
+      lane.want_covered(pending.last);
+    }
     pending.unconfirmed += order_ == OrderClass::srd ? 1U : 0U;
   }
   note_posted(lane, pending, kind, work, request);

@@ -65,14 +65,11 @@ void QueueConnection::break_lane(Lane& lane, const LaneFailure& failure) {
   lane.failure = failure;
   ++broken_;
   lane.queue->stop();
-  if (failure.is_refusal || order_ == OrderClass::iwarp) {
-    ask_about(lane);
-  }
   link_->send(encode_discard(lane.id));
 }
 
-// Which references the owner does not accept: those are not posted again, each would stop the lane again. The answers
-// come before the owner's word that it has discarded the lane.
+// Which references the owner does not accept: one of them may be what stopped the lane, and the others would stop it
+// again. Before break_lane(), so that the answers come before the owner's word that it has discarded the lane.
 void QueueConnection::ask_about(Lane& lane) {
   std::size_t asked = 0;
   for (PendingList* list : {&lane.posted, &lane.waiting}) {
@@ -89,7 +86,7 @@ void QueueConnection::ask_about(Lane& lane) {
 void QueueConnection::lane_failed_to_open(Lane& lane, const Failure& why) {
   lane.state = Lane::State::broken;
   ++broken_;
-  lane.failure = LaneFailure{0, false, false, why};
+  lane.failure = LaneFailure{.why = why};
   link_->send(encode_discard(lane.id));
   while (!lane.waiting.empty()) {
     end(lane.waiting.front(), why.with_effect(Effect::none));
@@ -101,12 +98,12 @@ QueueConnection::Retired QueueConnection::retire(Lane& lane) noexcept {
 }
 
 // The owner has discarded its end, and this one is destroyed: nothing of the lane's last life will have an effect any
-// more, every command that was executed has been answered, and what completed is in memory (not so on iwarp).
-void QueueConnection::resolve(Lane& lane) {
-  lane.for_each([&](std::uint64_t number, const PostedRequest& request) { resolve_request(lane, number, request); });
-  if (order_ == OrderClass::iwarp && lane.last_transmitted() != 0 && !lane.is_covered(lane.last_transmitted())) {
-    lost_some_ = true;
+// more, every command that was executed has been answered, and what completed is in memory (iwarp: what a mark covers).
+void QueueConnection::resolve(Lane& lane, bool has_refused) {
+  if (has_refused && !lane.failure.has_refused) {
+    attribute(lane);
   }
+  lane.for_each([&](std::uint64_t number, const PostedRequest& request) { resolve_request(lane, number, request); });
   std::vector<Pending*> all;
   for (PendingList* list : {&lane.posted, &lane.waiting}) {
     for (Pending& pending : *list) {
@@ -122,8 +119,10 @@ void QueueConnection::resolve(Lane& lane) {
       }
     }
   }
+  const bool is_cautious = lane.is_cautious;
   lane.cover(lane.next_number());
   lane.begin(order_, 0, 0);
+  lane.is_cautious = is_cautious;
   lane.state = Lane::State::none;
   --broken_;
   for (Pending* pending : rest) {
@@ -139,41 +138,77 @@ void QueueConnection::resolve(Lane& lane) {
   }
 }
 
-// A request that had not ended.
+// Nobody said here which request it was that the owner's device refused: the word got lost, or the device gives none.
+// Everything before it was executed and nothing behind it, so that it must be one whose reference the owner does not
+// accept; where it accepts them all (a key was forged), it may be any.
+void QueueConnection::attribute(Lane& lane) {
+  std::uint64_t first[2] = {};  // of those that the owner does not accept, and of all
+  std::uint64_t last[2] = {};
+  lane.for_each([&](std::uint64_t number, const PostedRequest& request) {
+    const bool is_access = request.kind != PostedRequest::Kind::mark && request.kind != PostedRequest::Kind::command;
+    if (!is_access || !is_unaccounted(lane, number, request)) {
+      return;
+    }
+    const Pending* const pending = pool_.find(request.owner);
+    for (const int of : {0, 1}) {
+      if (of == 1 || pending == nullptr || !pending->is_accepted) {
+        first[of] = first[of] == 0 ? number : first[of];
+        last[of] = number;
+      }
+    }
+  });
+  const int of = first[0] != 0 ? 0 : 1;
+  if (first[of] != 0) {
+    lane.failure.has_refused = true;
+    lane.failure.executed_below = first[of];
+    lane.failure.unexecuted_from = last[of] + 1;
+  }
+}
+
+// Its completion did not come, or (iwarp) says nothing.
+bool QueueConnection::is_unaccounted(const Lane& lane, std::uint64_t number,
+                                     const PostedRequest& request) const noexcept {
+  const bool says_nothing = order_ == OrderClass::iwarp && request.kind == PostedRequest::Kind::put;
+  return !request.is_done || (says_nothing && !lane.is_covered(number));
+}
+
 void QueueConnection::resolve_request(Lane& lane, std::uint64_t number, const PostedRequest& request) {
-  Pending* const pending = request.kind == PostedRequest::Kind::mark ? nullptr : pool_.find(request.owner);
-  if (pending == nullptr || request.is_done) {
+  using Kind = PostedRequest::Kind;
+  if (request.kind == Kind::mark || !is_unaccounted(lane, number, request)) {
     return;
   }
   const LaneFailure& failure = lane.failure;
-  const bool is_unexecuted = failure.nothing_behind && number >= failure.number;
-  --pending->requests_out;
-  if (request.kind == PostedRequest::Kind::get || request.kind == PostedRequest::Kind::atomic) {
-    --pending->gets_out;
-    if (pending->sequence != 0) {
+  const bool is_executed = number < failure.executed_below || (request.kind == Kind::put && lane.is_covered(number));
+  Pending* const pending = pool_.find(request.owner);
+  if (pending == nullptr) {
+    lost_some_ = lost_some_ || (request.is_transmitted && !is_executed);
+    return;
+  }
+  const bool is_get = request.kind == Kind::get || request.kind == Kind::atomic;
+  if (!request.is_done) {
+    --pending->requests_out;
+    pending->gets_out -= is_get ? 1U : 0U;
+    if (is_get && pending->sequence != 0) {
       sequences_.get_ended(pending->sequence);
     }
   }
-  if (failure.is_refusal && failure.nothing_behind && number == failure.number) {
-    pending->refused = true;
+  if (request.kind == Kind::command) {
     return;
   }
-  switch (request.kind) {
-    case PostedRequest::Kind::get:
-      pending->redo.push_back(request.range);
-      break;
-    case PostedRequest::Kind::put:
-      if (lane.is_covered(number)) {  // the owner saw what came behind it
-        pending->executed_any = true;
-        break;
-      }
-      is_unexecuted ? pending->redo.push_back(request.range) : static_cast<void>(pending->unknown = true);
-      break;
-    case PostedRequest::Kind::atomic:
-      (is_unexecuted ? pending->atomic_due : pending->unknown) = true;
-      break;
-    default:
-      break;
+  if (number >= failure.unexecuted_from) {
+    request.kind == Kind::atomic ? static_cast<void>(pending->atomic_due = true)
+                                 : pending->redo.push_back(request.range);
+  } else if (!is_executed && (failure.names_request() || (failure.has_refused && pending->verdict))) {
+    // A right or range that the region has not, it never had; but it may have been revoked afterwards.
+    pending->refused = true;
+    pending->unknown = pending->unknown || (!failure.names_request() && pending->verdict.code() == errc::revoked);
+  } else if (request.kind == Kind::get) {
+    pending->redo.push_back(request.range);
+    lane.is_cautious = lane.is_cautious || failure.has_refused;
+  } else if (request.kind == Kind::put && is_executed) {
+    pending->executed_any = true;
+  } else {
+    pending->unknown = true;
   }
 }
 
@@ -185,16 +220,9 @@ bool QueueConnection::resolve_pending(Lane& lane, Pending& pending) {
   }
   pending.unconfirmed = 0;
   pending.checks_out = 0;
-  const bool never_left = lane.failure.nothing_behind && pending.first >= lane.failure.number;
-  const bool is_unaccounted = order_ == OrderClass::iwarp && pending.kind == OperationKind::write &&
-                              pending.last != 0 && !lane.is_covered(pending.last) && !never_left;
-  if (order_ == OrderClass::iwarp && pending.last != 0 && lane.is_covered(pending.last)) {
+  pending.is_accepted = false;
+  if (order_ == OrderClass::iwarp && pending.first != 0 && lane.is_covered(pending.first)) {
     pending.executed_any = true;
-  }
-  if (is_unaccounted) {  // its completions say nothing: the owner's check of the reference is all there is
-    pending.refused = pending.refused || pending.verdict;
-    // A right or range that the region has not, it never had; but it may have been revoked afterwards.
-    pending.unknown = !pending.verdict || pending.verdict.code() == errc::revoked;
   }
   if (pending.is_orphan) {
     end(pending, {});

@@ -224,7 +224,9 @@ Result<void> QueueConnection::on_lane_ready(const LaneReady& ready) {
     lane_failed_to_open(*lane, connected.error());
     return {};
   }
+  const bool is_cautious = lane->is_cautious;
   lane->begin(order_, std::min(kRequests, device_.limits().requests), ready.receives);
+  lane->is_cautious = is_cautious;
   lane->word = ready.word;
   lane->state = Lane::State::ready;
   return {};

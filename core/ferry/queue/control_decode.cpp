@@ -220,6 +220,21 @@ Result<Executed> decode_executed(wire::ByteView body) {
   return executed;
 }
 
+Result<Discarded> decode_discarded(wire::ByteView body) {
+  wire::Reader reader(body);
+  Discarded discarded;
+  discarded.lane = reader.u32();
+  const std::uint8_t has_refused = reader.u8();
+  if (auto complete = reader.finish("discarded lane"); !complete) {
+    return complete.error();
+  }
+  if (has_refused > 1) {
+    return Failure(errc::malformed, fmt::format("discarded lane: flag {} is unknown", has_refused));
+  }
+  discarded.has_refused = has_refused == 1;
+  return discarded;
+}
+
 Result<std::uint32_t> decode_lane(wire::ByteView body) {
   wire::Reader reader(body);
   const std::uint32_t lane = reader.u32();

@@ -155,8 +155,10 @@ wire::Bytes encode_discard(std::uint32_t lane) {
   return encode_lane(Control::discard, lane);
 }
 
-wire::Bytes encode_discarded(std::uint32_t lane) {
-  return encode_lane(Control::discarded, lane);
+wire::Bytes encode(const Discarded& discarded) {
+  wire::Bytes bytes = encode_lane(Control::discarded, discarded.lane);
+  wire::Writer(bytes).u8(discarded.has_refused ? 1 : 0);
+  return bytes;
 }
 
 wire::Bytes encode_forget(std::uint64_t sequence) {

@@ -86,6 +86,11 @@ struct AtomicRequest {
   std::uint64_t acknowledged = 0;  // every number up to here has been answered
 };
 
+struct Discarded {
+  std::uint32_t lane = 0;
+  bool has_refused = false;  // see QueuePair
+};
+
 // received: how many receives of the lane have been used and posted again, ever.
 struct Marked {
   std::uint32_t lane = 0;
@@ -114,7 +119,7 @@ wire::Bytes encode(const Executed& executed);
 wire::Bytes encode_message(wire::ByteView message);
 wire::Bytes encode_goodbye();
 wire::Bytes encode_discard(std::uint32_t lane);
-wire::Bytes encode_discarded(std::uint32_t lane);
+wire::Bytes encode(const Discarded& discarded);
 wire::Bytes encode_forget(std::uint64_t sequence);
 wire::Bytes encode_lane_refused(std::uint32_t lane, const Failure& why);
 wire::Bytes encode_checked(std::uint64_t id, const Failure& verdict);  // none: it may be accessed
@@ -128,7 +133,8 @@ Result<Check> decode_check(wire::ByteView body);
 Result<AtomicRequest> decode_atomic(wire::ByteView body);
 Result<Marked> decode_marked(wire::ByteView body);
 Result<Executed> decode_executed(wire::ByteView body);
-Result<std::uint32_t> decode_lane(wire::ByteView body);      // discard, discarded
+Result<Discarded> decode_discarded(wire::ByteView body);
+Result<std::uint32_t> decode_lane(wire::ByteView body);      // discard
 Result<std::uint64_t> decode_sequence(wire::ByteView body);  // forget_sequence
 struct Verdict {
   std::uint64_t number = 0;  // the lane (lane_refused) or operation (checked)

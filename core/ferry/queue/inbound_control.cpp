@@ -230,6 +230,7 @@ Result<QueueInbound::OwnerLane> QueueInbound::make_lane(const OpenLane& open) {
 // executed.
 void QueueInbound::discard_lane(std::uint32_t id) {
   OwnerLane lane;
+  bool has_refused = false;
   {
     const std::lock_guard lock(mutex_);
     const auto found =
@@ -241,11 +242,12 @@ void QueueInbound::discard_lane(std::uint32_t id) {
   }
   if (lane.queue != nullptr) {
     lane.queue->stop();
+    has_refused = lane.queue->has_refused();
     lane.queue = nullptr;
   }
   const std::lock_guard lock(mutex_);
   if (state_ == State::open) {
-    link_->send(encode_discarded(id));
+    link_->send(encode(Discarded{id, has_refused}));
   }
 }
 

@@ -15,6 +15,7 @@ void Lane::begin(OrderClass order, std::size_t requests, std::size_t receives) {
   receives_ = receives;
   out_ = 0;
   large_out_ = 0;
+  is_cautious = false;
   receives_used_ = 0;
   receives_returned_ = 0;
   wanted_ = 0;
@@ -64,8 +65,10 @@ void Lane::confirmed(std::uint64_t number) noexcept {
 
 void Lane::drop_ended() noexcept {
   const auto has_ended = [this](const PostedRequest& request) {
-    return request.is_done &&
-           (order_ != OrderClass::srd || request.kind != PostedRequest::Kind::put || request.is_confirmed);
+    if (!request.is_done || request.kind != PostedRequest::Kind::put) {
+      return request.is_done;
+    }
+    return order_ == OrderClass::srd ? request.is_confirmed : order_ != OrderClass::iwarp || is_covered(first_);
   };
   while (!ring_.empty() && has_ended(ring_.front())) {
     ring_.pop_front();

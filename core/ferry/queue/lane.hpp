@@ -32,12 +32,17 @@ struct PostedRequest {
   Range range{};
 };
 
-// Why a life of a lane ended.
+// Why a life of a lane ended, and what is known of the requests that had not ended.
 struct LaneFailure {
-  std::uint64_t number = 0;     // the request that failed first; 0: none did
-  bool nothing_behind = false;  // neither it nor any request behind it was executed
-  bool is_refusal = false;      // by the owner, who will say why
-  Failure why{};                // for those whose outcome nobody knows
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+
+  Failure why{};                             // for those whose outcome nobody knows
+  bool has_refused = false;                  // the owner's device refused one, and it is between the two numbers
+  std::uint64_t executed_below = 0;          // requests below this number were executed
+  std::uint64_t unexecuted_from = kUnknown;  // this one and all behind it were not
+
+  // The request is known that was refused: it and nothing else is between both.
+  bool names_request() const noexcept { return has_refused && unexecuted_from == executed_below + 1; }
 };
 
 class Lane {
@@ -50,9 +55,10 @@ class Lane {
   std::unique_ptr<Staging> staging;  // outlives the queue pair
   std::unique_ptr<QueuePair> queue;
   LaneFailure failure{};
-  RemoteAddress word{};  // of the owner's, always readable
-  PendingList waiting;   // in the order of posting
-  PendingList posted;    // in the order of their last request
+  RemoteAddress word{};      // of the owner's, always readable
+  bool is_cautious = false;  // one request at a time, so that a refusal says which it was
+  PendingList waiting;       // in the order of posting
+  PendingList posted;        // in the order of their last request
 
   // A new life with room for so many requests, and receives at the owner. Everything before is forgotten but numbers.
   void begin(OrderClass order, std::size_t requests, std::size_t receives);
@@ -61,6 +67,10 @@ class Lane {
   std::size_t credits() const noexcept { return receives_ - receives_out(); }  // of these, what takes a receive
   bool has_window() const noexcept { return large_out_ < limits::kWindowPieces; }
   bool takes_receive(PostedRequest::Kind kind) const noexcept;
+
+  // Posted, and not ended or not confirmed.
+  std::size_t backlog() const noexcept { return ring_.size(); }
+  bool has_posted() const noexcept { return out_ > 0; }
 
   // The number of the next request that add() takes in.
   std::uint64_t next_number() const noexcept { return first_ + ring_.size(); }
@@ -74,7 +84,8 @@ class Lane {
   // It has completed: the record stays until nothing before it is under way.
   void done(std::uint64_t number) noexcept;
   void confirmed(std::uint64_t number) noexcept;
-  // Calls each(number, request) for what was posted and has not ended (srd: or was not confirmed), in order.
+  // Calls each(number, request) for what was posted and has not ended, in order; puts of iwarp and srd that the owner
+  // has not confirmed are among them.
   template <class Each>
   void for_each(Each&& each) {
     for (std::size_t index = 0; index < ring_.size(); ++index) {
@@ -85,7 +96,10 @@ class Lane {
   // Everything before this number is known to be in the owner's memory, if it completed.
   std::uint64_t covered() const noexcept { return covered_; }
   bool is_covered(std::uint64_t number) const noexcept { return number < covered_; }
-  void cover(std::uint64_t before) noexcept { covered_ = std::max(covered_, before); }
+  void cover(std::uint64_t before) noexcept {
+    covered_ = std::max(covered_, before);
+    drop_ended();
+  }
   // What has this number, and everything before it, shall be covered by a mark.
   void want_covered(std::uint64_t number) noexcept { wanted_ = std::max(wanted_, number + 1); }
   // A mark is to be posted: somebody wants one, none on its way covers it, and not too many are.

@@ -84,6 +84,7 @@ struct Pending {
   bool sent_before = false;   // an atomic, on an earlier channel
   bool refused = false;       // by the owner's device
   bool unknown = false;       // a request that changes memory may or may not have been executed
+  bool is_accepted = false;   // the owner says that its reference is good; until its lane lives again
   bool cancelled = false;
   bool is_orphan = false;          // abandoned: nobody is told; it stands for what may still reach the owner's memory
   std::uint32_t requests_out = 0;  // posted, not completed: local memory is the device's

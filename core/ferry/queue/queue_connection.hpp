@@ -153,7 +153,9 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   void ask_about(Lane& lane);
   void lane_failed_to_open(Lane& lane, const Failure& why);
   Retired retire(Lane& lane) noexcept;
-  void resolve(Lane& lane);
+  void resolve(Lane& lane, bool has_refused);
+  void attribute(Lane& lane);
+  bool is_unaccounted(const Lane& lane, std::uint64_t number, const PostedRequest& request) const noexcept;
   void resolve_request(Lane& lane, std::uint64_t number, const PostedRequest& request);
   bool resolve_pending(Lane& lane, Pending& pending);
   Failure refused(const Pending& pending) const;

@@ -60,6 +60,11 @@ class QueuePair {
   // in memory when this returns, with its receive completions on the way. Everything posted here ends, mostly
   // `flushed`, by QueueEvents. Idempotent.
   virtual void stop() noexcept = 0;
+
+  // After stop(): true if it had stopped because it refused a request of the other end. Then that request, whichever it
+  // was, did not execute, nor did any behind it; all before it did. (The other end is told so only if nothing gets
+  // lost.) Devices of class srd, which go on after a refusal, and those that cannot tell: false.
+  virtual bool has_refused() const noexcept { return false; }
 };
 
 }  // namespace ferry::queue

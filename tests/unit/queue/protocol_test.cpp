@@ -39,6 +39,7 @@ TEST(ControlProtocol, EveryMessageIsReadBackAndNothingElse) {
   expect_exact(encode(Marked{1, 2, 3}), decode_marked);
   expect_exact(encode(Executed{1, 2, 3, kRefusal, 4, wire::Bytes(wire::as_bytes("data"))}), decode_executed);
   expect_exact(encode_discard(4), decode_lane);
+  expect_exact(encode(Discarded{4, true}), decode_discarded);
   expect_exact(encode_forget(4), decode_sequence);
   expect_exact(encode_lane_refused(4, kRefusal), decode_lane_refused);
   expect_exact(encode_checked(4, kRefusal), decode_checked);

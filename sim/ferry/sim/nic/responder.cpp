@@ -176,8 +176,7 @@ void Responder::again(Flow& flow, Packet& packet) noexcept {
   } else if (header.verb == Verb::get || header.verb == Verb::flush) {
     std::byte* at = nullptr;
     if (!reach(flow, packet, at)) {
-      refuse(flow, header);
-      return;
+      return;  // no refusal: it was executed, as was what is behind it, of which a refusal would say that it was not
     }
     answer(flow, header, PacketHeader::Kind::response, false);
     begin(header, header.verb == Verb::get ? Arrival::Kind::read : Arrival::Kind::barrier, at);
@@ -258,6 +257,7 @@ void Responder::on_entry(Arrival& arrival) noexcept {
 // Behind the answers to everything before it.
 void Responder::refuse(Flow& flow, const PacketHeader& header) noexcept {
   flow.is_refused = true;
+  has_refused_ = !nic_.options().profile->is_datagrams;
   answer(flow, header, PacketHeader::Kind::refusal, true);
 }
 

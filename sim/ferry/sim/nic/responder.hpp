@@ -30,6 +30,9 @@ class Responder final : private ArrivalEvents {
   // What was accepted and would touch these bytes is in memory, or read from it, when this returns.
   void finish(const std::byte* at, std::uint64_t length) noexcept;
 
+  // A request was refused, and none behind it was accepted.
+  bool has_refused() const noexcept { return has_refused_; }
+
   void unit_is_free() noexcept { inbound_.unit_is_free(); }
 
   // Nothing is accepted any more; what was is in memory when this returns. Receives end `flushed`.
@@ -81,6 +84,7 @@ class Responder final : private ArrivalEvents {
   std::map<std::uint64_t, Flow> flows_;
   std::deque<Receive> receives_;
   bool is_stopped_ = false;
+  bool has_refused_ = false;
 };
 
 }  // namespace ferry::sim

@@ -20,6 +20,7 @@ class SimQueuePair final : public queue::QueuePair {
   Result<void> post(std::span<const queue::WorkRequest> requests) override;
   Result<void> post_receive(std::uint64_t id, std::byte* local, std::size_t length, std::uint32_t local_key) override;
   void stop() noexcept override;
+  bool has_refused() const noexcept override { return responder_.has_refused(); }
 
   // For the NIC.
   const queue::QueuePairOptions& options() const noexcept { return options_; }
