@@ -37,13 +37,4 @@ inline void expect_failure(const Failure& failure, Effect effect, std::string_vi
   EXPECT_EQ(failure.effect(), effect) << text;
 }
 
-// What the owner refuses; see is_refused().
-inline void expect_refusal(const Cluster& cluster, const Failure& failure, Effect effect, std::string_view text) {
-  if (cluster.traits().may_miss_refusals && failure && failure.code() == errc::outcome_unknown) {
-    EXPECT_EQ(failure.effect(), Effect::unknown) << failure.to_text();
-  } else {
-    expect_failure(failure, effect, text);
-  }
-}
-
 }  // namespace ferry::conformance

@@ -230,18 +230,11 @@ Task<void> sequence_is_fail_stop(Cluster& cluster) {
     }
     sequence.add(large.ref(cluster, 0).write_from(std::span<const std::byte>(local)));
     const Outcomes outcomes = co_await sequence.run();
-    // Where the refusal was missed, nobody knows of any member that was under way with it.
-    const auto before = static_cast<std::size_t>(wrong);
-    const bool is_missed = cluster.traits().may_miss_refusals && outcomes[before].error().code() != errc::revoked;
-    EXPECT_TRUE(is_missed || outcomes.first_failure() == before);
+    EXPECT_EQ(outcomes.first_failure(), static_cast<std::size_t>(wrong));
     for (std::size_t index = 0; index < outcomes.size(); ++index) {
       const auto outcome = outcomes[index];
-      if (is_missed) {
-        EXPECT_TRUE(outcome ? index < before
-                            : outcome.error().code() == errc::outcome_unknown ||
-                                  outcome.error().code() == errc::not_executed)
-            << (outcome ? "a member behind the refused one succeeded" : outcome.error().to_text());
-      } else if (index == before) {
+      const auto before = static_cast<std::size_t>(wrong);
+      if (index == before) {
         EXPECT_EQ(outcome.error().code(), errc::revoked) << outcome.error().to_text();
       } else if (index > before) {
         EXPECT_EQ(outcome.error().code(), errc::not_executed) << outcome.error().to_text();
@@ -319,10 +312,9 @@ Task<void> batch_is_independent(Cluster& cluster) {
   batch.add(third.fetch_add(5, {.offset = 16}));
   EXPECT_EQ(batch.size(), 7U);
   const Outcomes outcomes = co_await batch.run();
-  const bool is_missed = cluster.traits().may_miss_refusals && outcomes[1].error().code() == errc::outcome_unknown;
-  EXPECT_TRUE(outcomes[0] || (is_missed && outcomes[0].error().code() == errc::outcome_unknown));
-  EXPECT_EQ(outcomes.first_failure(), outcomes[0] ? 1U : 0U);
-  EXPECT_TRUE(is_missed || outcomes[1].error().code() == errc::revoked);
+  EXPECT_EQ(outcomes.first_failure(), 1U);
+  EXPECT_TRUE(outcomes[0]);
+  EXPECT_EQ(outcomes[1].error().code(), errc::revoked);
   EXPECT_EQ(outcomes[2].value(), 0U);
   EXPECT_EQ(outcomes[3].error().code(), errc::invalid_range);
   EXPECT_TRUE(outcomes[4]);

@@ -83,12 +83,6 @@ inline void PrintTo(const ClusterKind* kind, std::ostream* out) {
   *out << kind->name();
 }
 
-// Whether the code is that of a refusal: the expected one, or outcome_unknown where the refusal of something that
-// changes memory may be missed.
-inline bool is_refused(const Cluster& cluster, errc code, errc expected) {
-  return code == expected || (cluster.traits().may_miss_refusals && code == errc::outcome_unknown);
-}
-
 // The outcome of one await, for expectations: the failure's code, or none.
 template <class A>
 Task<errc> code_of(A awaitable) {
