@@ -37,9 +37,8 @@ struct Traits {
   // Who holds a key reaches what it is the key of, whatever else the reference says: hardware knows keys alone.
   bool owner_checks_generations = true;
   bool has_nic_atomics = false;
-  // A refused one-sided operation may end outcome_unknown (writes) where its owner's refusal got lost, or names no
-  // request.
-  bool may_miss_refusals = false;
+  // A transmitted write may complete before its owner has seen it; whether it is refused, only a flush can say.
+  bool transmits_unseen = false;
 };
 
 class Cluster {

@@ -139,7 +139,7 @@ class SimKind final : public ClusterKind {
                 .can_restart = true,
                 .owner_checks_generations = false,
                 .has_nic_atomics = profile.has_atomics,
-                .may_miss_refusals = is_lossy || !profile.names_refusals} {}
+                .transmits_unseen = profile.completes_unaccepted} {}
 
   std::string_view name() const noexcept override { return name_; }
   const Traits& traits() const noexcept override { return traits_; }
