@@ -1,5 +1,6 @@
 // The suite in the simulator, on NICs of every profile, each with a network that does its duty and one that loses,
-// doubles and delays packets: every scenario over several seeds, which decide order, delays and tearing.
+// doubles and delays packets, between NICs that have flushes: every scenario over several seeds, which decide order,
+// delays and tearing.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ constexpr std::uint64_t kSeedFactor = 2;
 sim::FabricOptions fabric_for(const sim::NicProfile& profile, bool is_lossy) {
   sim::FabricOptions fabric{.profile = &profile};
   if (is_lossy) {
+    fabric.has_flushes = true;
     fabric.drop_one_in = 20;
     fabric.duplicate_one_in = 20;
     fabric.delay_one_in = 20;

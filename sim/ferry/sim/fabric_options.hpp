@@ -18,6 +18,8 @@ struct FabricOptions {
   const NicProfile* profile = &kPortableNic;  // nic_profile("srd"), …
   bool exact_atomics = false;  // of NICs: atomic against the owner's CPU too ("glob"); else among themselves ("hca")
 
+  bool has_flushes = false;  // of NICs: as few devices have; otherwise marks tell what is in memory
+
   // Limits.
   std::size_t mtu = 4096;              // bytes of a packet, at most: a multiple of the granule
   std::size_t granule = 8;             // bytes that never tear when aligned: 1, 8 or 64

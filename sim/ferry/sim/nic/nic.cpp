@@ -22,7 +22,7 @@ Nic::Nic(Network& network, ProcessNumber process, NicMemory& memory)
   const FabricOptions& options = network.options();
   limits_ = {.order = options.profile->order_class,
              .atomics = options.profile->has_atomics,
-             .flush = true,
+             .flush = options.has_flushes,
              .message = options.message,
              .requests = options.requests,
              .receives = options.receives,
