@@ -32,16 +32,17 @@ void ProcessClock::set_drift(TimePoint world_now, std::int64_t drift) noexcept {
   local_base_ = local(world_now);
   world_base_ = world_now;
   drift_ = drift;
+  has_drifted_ = true;
 }
 
-TimePoint ProcessClock::local(TimePoint world) const noexcept {
+TimePoint ProcessClock::local_of(TimePoint world) const noexcept {
   if (drift_ == 0) {
     return saturating_add(local_base_, world - world_base_);
   }
   return scaled(world, world_base_, local_base_, kMillion + drift_, kMillion, false);
 }
 
-TimePoint ProcessClock::world(TimePoint local) const noexcept {
+TimePoint ProcessClock::world_of(TimePoint local) const noexcept {
   if (local == kNever || local <= local_base_) {
     return local == kNever ? kNever : world_base_;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <ferry/base/check.hpp>
-#include <ferry/sim/trace.hpp>
 
 namespace ferry::sim {
 namespace {
@@ -159,8 +158,7 @@ void Scheduler::record(StepKind kind, ProcessNumber process, std::uint64_t numbe
   hash_.fold(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
   hash_.fold(number << 28 ^ std::uint64_t{process.value()} << 8 ^ static_cast<std::uint64_t>(kind));
   if (trace_ != nullptr) {
-    trace_->on_step({steps_, now_, process, kind, number, cause_, hash(), data()});
-    cause_ = {};
+    tell(kind, process, number);
   }
 }
 

@@ -158,6 +158,7 @@ class Scheduler {
   bool forget_held(const void* thing) noexcept;
   void drop_held(ProcessNumber process, std::vector<Job*>& jobs) noexcept;
   void close_held() noexcept;
+  void tell(StepKind kind, ProcessNumber process, std::uint64_t number);
   void add_ready(const Ready& ready, Lane lane) noexcept;
   void remove_ready(std::size_t index) noexcept;
   void make_ready(Step& step) noexcept;

@@ -1,7 +1,9 @@
-// What concerns all that one process has under way: it is dropped, held back while it is paused, due at another time.
+// Beside the loop: what one process has under way is dropped, held back while it is paused, due at another time; traces.
 #include <ferry/sim/scheduler.hpp>
 
 #include <algorithm>
+
+#include <ferry/sim/trace.hpp>
 
 namespace ferry::sim {
 namespace {
@@ -42,6 +44,12 @@ bool Scheduler::is_running(ProcessNumber process) const noexcept {
 
 void Scheduler::call_after_step(ProcessNumber process, std::function<void()> function) {
   after_step_.emplace_back(process, std::move(function));
+}
+
+// Apart from record(), which is on every step's way.
+void Scheduler::tell(StepKind kind, ProcessNumber process, std::uint64_t number) {
+  trace_->on_step({steps_, now_, process, kind, number, cause_, hash(), data()});
+  cause_ = {};
 }
 
 bool Scheduler::is_of_the_process(const Ready& ready) noexcept {
