@@ -1,9 +1,13 @@
 // Exploring in worker processes: the same outcome for any number of them, and deaths as findings.
 #include <ferry/explorer/explore.hpp>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +16,7 @@
 
 #include <ferry/base/buggify.hpp>
 #include <ferry/explorer/progress_bar.hpp>
+#include <ferry/explorer/worker.hpp>
 #include <ferry/explorer/worker_processes.hpp>
 
 #include "task_program.hpp"
@@ -180,6 +185,69 @@ TEST(Explorer, CandidatesThatCrashAreNotTheFailure) {
       break;
     }
   }
+}
+
+// Counts numbers; the first report of all kills its worker.
+class Fragile final : public CrewJob {
+ public:
+  explicit Fragile(std::atomic<int>& reports) : reports_(reports) {}
+  bool work(std::uint64_t) override {
+    ++count_;
+    return true;
+  }
+  std::string report() override {
+    if (reports_.fetch_add(1) == 0) {
+      ::kill(::getpid(), SIGKILL);
+    }
+    return std::to_string(std::exchange(count_, 0));
+  }
+  void take(std::string_view report) override { total += std::stoi(std::string(report)); }
+  void died(std::uint64_t number, const Death& death) override { ADD_FAILURE() << number << " " << death.how; }
+
+  int total = 0;
+
+ private:
+  std::atomic<int>& reports_;
+  int count_ = 0;
+};
+
+TEST(Explorer, AWorkerThatDiesBetweenTwoWorldsIsNoFinding) {
+  void* const shared =
+      ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto* const reports = new (shared) std::atomic<int>(0);
+  Fragile job(*reports);
+  explorer::WorkerProcesses crew({.workers = 2, .batch = 4});
+  crew.run(21, job);
+  EXPECT_EQ(job.total, 21);
+  EXPECT_EQ(reports->load(), 7);
+  ::munmap(shared, sizeof(std::atomic<int>));
+}
+
+TEST(Explorer, AWorkerThatDiesWithARequestUnreadHasEnded) {
+  const auto worker = explorer::Worker::start([](explorer::WorkerSide& side) {
+                        side.send('x', "before");
+                        ::pause();
+                      }).value();
+  worker->request("never read");
+  std::optional<explorer::Frame> frame;
+  while (!frame) {
+    ASSERT_TRUE(worker->read());
+    frame = worker->take();
+  }
+  EXPECT_EQ(frame->bytes, "before");
+  worker->kill();
+  while (worker->read()) {
+  }
+  EXPECT_EQ(worker->how_ended(), "was killed by signal 9 (Killed) and wrote nothing to stderr");
+}
+
+TEST(Explorer, AskingADeadWorkerIsNoHarm) {
+  const auto worker = explorer::Worker::start([](explorer::WorkerSide&) {}).value();
+  while (worker->read()) {
+  }
+  worker->request("anything");
+  EXPECT_EQ(worker->how_ended(), "exited with status 0 and wrote nothing to stderr");
 }
 
 TEST(Explorer, WhatAWorldThrowsReachesTheCaller) {

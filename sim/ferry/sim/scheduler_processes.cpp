@@ -1,4 +1,4 @@
-// Beside the loop: what one process has under way is dropped, held back while it is paused, due at another time; traces.
+// Beside the loop: what a process has under way is dropped, held back while it is paused, due at another time; traces.
 #include <ferry/sim/scheduler.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,9 +30,9 @@ constexpr std::size_t kFrameHeader = 1 + sizeof(std::uint64_t);
 constexpr std::size_t kLastWords = 16'384;
 
 // False: nobody is at the other end any more.
-bool write_all(int descriptor, std::string_view bytes) noexcept {
+bool send_all(int socket, std::string_view bytes) noexcept {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    const ssize_t written = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) {
       continue;
     }
@@ -66,28 +67,27 @@ std::string framed(char kind, std::string_view bytes) {
   return frame;
 }
 
-struct Pipe {
-  system::FileDescriptor read;
-  system::FileDescriptor write;
+struct Pair {
+  system::FileDescriptor near;
+  system::FileDescriptor far;
 };
 
-Result<Pipe> make_pipe() {
+// Sockets: who writes to one whose reader has died gets an error, and no signal.
+Result<Pair> make_pair() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return system::system_failure(errno, "making a pipe for a worker process");
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return system::system_failure(errno, "making sockets for a worker process");
   }
-  return Pipe{system::FileDescriptor(ends[0]), system::FileDescriptor(ends[1])};
+  return Pair{system::FileDescriptor(ends[0]), system::FileDescriptor(ends[1])};
 }
 
-[[noreturn]] void be_worker(const Worker::Body& body, int requests, int answers, int errors, Pulse& pulse,
-                            pid_t parent) noexcept {
+[[noreturn]] void be_worker(const Worker::Body& body, int socket, int errors, Pulse& pulse, pid_t parent) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
     ::_exit(1);
   }
-  ::signal(SIGPIPE, SIG_IGN);  // who reads is gone: read() will say so
   ::dup2(errors, STDERR_FILENO);
-  WorkerSide side(requests, answers, pulse);
+  WorkerSide side(socket, pulse);
   try {
     body(side);
   } catch (const Error& error) {
@@ -110,20 +110,20 @@ std::int64_t monotonic_now() noexcept {
 
 std::optional<std::string> WorkerSide::next() {
   std::array<char, kFrameHeader> header{};
-  if (!read_all(requests_, header.data(), header.size())) {
+  if (!read_all(socket_, header.data(), header.size())) {
     return std::nullopt;
   }
   std::uint64_t size = 0;
   std::memcpy(&size, header.data() + 1, sizeof size);
   std::string bytes(size, '\0');
-  if (!read_all(requests_, bytes.data(), bytes.size())) {
+  if (!read_all(socket_, bytes.data(), bytes.size())) {
     return std::nullopt;
   }
   return bytes;
 }
 
 void WorkerSide::send(char kind, std::string_view bytes) {
-  static_cast<void>(write_all(answers_, framed(kind, bytes)));
+  static_cast<void>(send_all(socket_, framed(kind, bytes)));
 }
 
 void WorkerSide::begin(std::uint64_t number) noexcept {
@@ -132,10 +132,9 @@ void WorkerSide::begin(std::uint64_t number) noexcept {
 }
 
 Result<std::unique_ptr<Worker>> Worker::start(const Body& body) {
-  auto requests = make_pipe();
-  auto answers = make_pipe();
-  if (!requests || !answers) {
-    return requests ? answers.error() : requests.error();
+  auto sockets = make_pair();
+  if (!sockets) {
+    return sockets.error();
   }
   std::unique_ptr<Worker> worker(new Worker());
   worker->stderr_ = system::FileDescriptor(::memfd_create("ferry-worker-stderr", MFD_CLOEXEC));
@@ -154,13 +153,10 @@ Result<std::unique_ptr<Worker>> Worker::start(const Body& body) {
     return system::system_failure(errno, "starting a worker process", errc::spawn_failed);
   }
   if (worker->pid_ == 0) {
-    requests->write.reset();
-    answers->read.reset();
-    be_worker(body, requests->read.get(), answers->write.get(), worker->stderr_.get(), *worker->pulse_, parent);
+    sockets->near.reset();
+    be_worker(body, sockets->far.get(), worker->stderr_.get(), *worker->pulse_, parent);
   }
-  worker->requests_ = std::move(requests->write);
-  worker->answers_ = std::move(answers->read);
-  ::fcntl(worker->answers_.get(), F_SETFL, O_NONBLOCK);
+  worker->socket_ = std::move(sockets->near);
   return worker;
 }
 
@@ -187,19 +183,19 @@ void Worker::reap() noexcept {
 }
 
 void Worker::request(std::string_view bytes) {
-  static_cast<void>(write_all(requests_.get(), framed('q', bytes)));  // of one that has ended, read() tells
+  static_cast<void>(send_all(socket_.get(), framed('q', bytes)));  // of one that has ended, read() tells
 }
 
 bool Worker::read() {
   std::array<char, 65'536> buffer;  // NOLINT: read() fills it
   for (;;) {
-    const ssize_t got = ::read(answers_.get(), buffer.data(), buffer.size());
+    const ssize_t got = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got > 0) {
       received_.append(buffer.data(), static_cast<std::size_t>(got));
-    } else if (got == 0) {
-      return false;
-    } else if (errno != EINTR) {
+    } else if (got < 0 && errno == EAGAIN) {
       return true;
+    } else if (got == 0 || errno != EINTR) {
+      return false;  // also reset: it died with a request unread
     }
   }
 }

@@ -36,8 +36,7 @@ struct Frame {
 
 class WorkerSide {
  public:
-  WorkerSide(int requests, int answers, Pulse& pulse) noexcept
-      : requests_(requests), answers_(answers), pulse_(pulse) {}
+  WorkerSide(int socket, Pulse& pulse) noexcept : socket_(socket), pulse_(pulse) {}
 
   // The next request, or none: this process shall end.
   std::optional<std::string> next();
@@ -46,8 +45,7 @@ class WorkerSide {
   void idle() noexcept { pulse_.since.store(0, std::memory_order_relaxed); }
 
  private:
-  const int requests_;
-  const int answers_;
+  const int socket_;
   Pulse& pulse_;
 };
 
@@ -65,11 +63,13 @@ class Worker {
   void request(std::string_view bytes);
 
   // Readable when there are frames, or it has ended.
-  int descriptor() const noexcept { return answers_.get(); }
+  int descriptor() const noexcept { return socket_.get(); }
   // Reads what is there; false: it has ended.
   bool read();
   std::optional<Frame> take();
 
+  // Whether it is at something, as far as it has told.
+  bool is_busy() const noexcept { return pulse_->since.load(std::memory_order_relaxed) != 0; }
   const Pulse& pulse() const noexcept { return *pulse_; }
   void kill() noexcept;
   // Of one that has ended: "was killed by signal 6 (Aborted); it wrote: …".
@@ -83,8 +83,7 @@ class Worker {
 
   pid_t pid_ = -1;
   int status_ = 0;
-  system::FileDescriptor requests_;
-  system::FileDescriptor answers_;
+  system::FileDescriptor socket_;
   system::FileDescriptor stderr_;
   Pulse* pulse_ = nullptr;
   std::string received_;

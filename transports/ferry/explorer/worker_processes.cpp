@@ -16,6 +16,7 @@
 namespace ferry::explorer {
 namespace {
 
+constexpr int kStrays = 100;           // workers lost between two pieces of work, until that is an error
 constexpr int kTickMilliseconds = 50;  // between two looks at those that may take too long
 
 std::size_t usable_cores() noexcept {
@@ -80,7 +81,8 @@ struct WorkerProcesses::Run {
   std::uint64_t next = 0;
   std::uint64_t end = 0;  // behind the lowest finding known
   std::uint64_t done = 0;
-  std::uint64_t reported = 0;                                              // all below have been taken
+  std::uint64_t reported = 0;  // all below have been taken
+  int strays = 0;
   std::deque<Batch> again;                                                 // of workers that were lost
   std::map<std::uint64_t, std::pair<std::uint64_t, std::string>> reports;  // by first number: behind the last, report
   std::map<std::uint64_t, sim::Death> deaths;
@@ -192,8 +194,15 @@ void WorkerProcesses::told(Run& run, Busy& busy, const Frame& frame) {
 void WorkerProcesses::lost(Run& run, Busy& busy, bool took_too_long) {
   const std::uint64_t number = busy.worker->pulse().number.load(std::memory_order_relaxed);
   const std::string how = busy.worker->how_ended();
+  const bool was_at_work = busy.worker->is_busy();
   busy.worker.reset();
-  if (const auto batch = std::exchange(busy.batch, std::nullopt)) {
+  const auto batch = std::exchange(busy.batch, std::nullopt);
+  if (batch && !was_at_work) {  // it died between two pieces of work, by no fault of theirs
+    if (++run.strays > kStrays) {
+      throw Error(Failure(errc::spawn_failed, "worker processes die without any work; the last one " + how));
+    }
+    run.again.push_back(*batch);
+  } else if (batch) {
     run.deaths[number] = {took_too_long, took_too_long ? too_long(options_.wall) : how};
     run.end = std::min(run.end, number + 1);
     if (number > batch->first) {
