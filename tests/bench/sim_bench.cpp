@@ -1,12 +1,18 @@
-// What a step of the simulator costs: one process reads a word of another again and again, hashes on.
+// What a step of the simulator costs, hashes on, beside what any event loop would: one process reads a word of another
+// again and again.
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <queue>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include <ferry/actor/actor.hpp>
+#include <ferry/base/random.hpp>
 #include <ferry/sim/run.hpp>
+#include <ferry/sim/trace.hpp>
 
 namespace {
 
@@ -32,13 +38,44 @@ ferry::Task<int> read_many(ferry::Context context, int times) {
   co_return 0;
 }
 
+// The least that a step of any such loop does: the earliest of some events leaves a heap, 64 bytes are written, a hash
+// goes on, and the event comes back later. items: steps.
+void event_loop_floor(benchmark::State& state) {
+  struct Event {
+    std::uint64_t due;
+    std::uint32_t place;
+    bool operator>(const Event& other) const noexcept { return due > other.due; }
+  };
+  constexpr std::uint32_t kEvents = 16;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  std::array<std::array<std::uint64_t, 8>, kEvents> memory{};
+  for (std::uint32_t place = 0; place < kEvents; ++place) {
+    events.push({place, place});
+  }
+  std::uint64_t hash = 0;
+  std::uint64_t done = 0;
+  for (auto _ : state) {
+    Event event = events.top();
+    events.pop();
+    memory[event.place].fill(event.due);
+    hash = ferry::mix64(hash ^ event.due);
+    event.due += 1 + hash % 64;
+    events.push(event);
+    ++done;
+  }
+  benchmark::DoNotOptimize(memory);
+  benchmark::DoNotOptimize(hash);
+  state.SetItemsProcessed(static_cast<std::int64_t>(done));
+}
+BENCHMARK(event_loop_floor);
+
 // items: steps.
-void steps(benchmark::State& state) {
+void count_steps(benchmark::State& state, ferry::sim::Trace* trace) {
   constexpr int kReads = 10'000;
   std::uint64_t done = 0;
   for (auto _ : state) {
     const ferry::sim::Report report =
-        ferry::sim::run({.seed = 1}, ferry::actors<Owner>,
+        ferry::sim::run({.seed = 1, .trace = trace}, ferry::actors<Owner>,
                         [](ferry::Context& context) -> ferry::Task<int> { return read_many(context, kReads); });
     if (report.status != 0) {
       state.SkipWithError(report.result.to_text().c_str());
@@ -48,7 +85,16 @@ void steps(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(done));
 }
+void steps(benchmark::State& state) {
+  count_steps(state, nullptr);
+}
 BENCHMARK(steps)->Unit(benchmark::kMillisecond);
+
+void steps_with_trace(benchmark::State& state) {
+  ferry::sim::Trace trace;
+  count_steps(state, &trace);
+}
+BENCHMARK(steps_with_trace)->Unit(benchmark::kMillisecond);
 
 // items: whole worlds, of the smallest program.
 void small_worlds(benchmark::State& state) {
