@@ -40,26 +40,34 @@ void Requester::kill() noexcept {
   results_.clear();
   nic_.withdraw(transmit_);
   nic_.withdraw(retry_);
-  while (!works_.empty()) {
-    Work& work = works_.front();
-    works_.pop_front();
-    free_.push_back(&work);
+  for (Works* works : {&works_, &spare_}) {
+    works->clear_and_dispose([](Work* work) { delete work; });
   }
   told_ = 0;
 }
 
 Requester::Work& Requester::take_work() {
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<Work>());
-    return *all_.back();
+  if (spare_.empty()) {
+    return *new Work;
   }
-  Work& work = *free_.back();
-  free_.pop_back();
+  Work& work = spare_.front();
+  spare_.pop_front();
   work.own = {};
   work.copy.clear();
   work.early.clear();
   work.is_told = false;
   return work;
+}
+
+void Requester::give_back(Work& work) noexcept {
+  if (works_.empty()) {
+    spare_.clear_and_dispose([](Work* spare) { delete spare; });
+  }
+  if (!works_.empty() && spare_.size() < kSpares) {
+    spare_.push_front(work);
+  } else {
+    delete &work;
+  }
 }
 
 void Requester::post(const queue::WorkRequest& request) {
@@ -438,7 +446,7 @@ void Requester::end(Work& work, WorkStatus status) noexcept {
 void Requester::remove(Work& work) noexcept {
   --told_;
   works_.erase(works_.iterator_to(work));
-  free_.push_back(&work);
+  give_back(work);
 }
 
 void Requester::tell(const queue::WorkRequest& request, std::uint64_t flow, WorkStatus status) noexcept {

@@ -5,7 +5,6 @@
 // in any). Owner: the queue pair. One thread.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <span>
 
@@ -67,6 +66,7 @@ class Requester final : private ArrivalEvents {
     Requester* requester;
   };
   using Works = boost::intrusive::list<Work>;
+  static constexpr std::size_t kSpares = 8;
 
   void on_read(Arrival&) noexcept override {}
   void on_atomic(Arrival&) noexcept override {}
@@ -98,6 +98,7 @@ class Requester final : private ArrivalEvents {
   void end(Work& work, queue::WorkStatus status) noexcept;
   void tell(const queue::WorkRequest& request, std::uint64_t flow, queue::WorkStatus status) noexcept;
   Work& take_work();
+  void give_back(Work& work) noexcept;
 
   SimQueuePair& queue_;
   Nic& nic_;
@@ -112,8 +113,7 @@ class Requester final : private ArrivalEvents {
   unsigned retries_ = 0;
   Own transmit_;
   Own retry_;
-  std::vector<std::unique_ptr<Work>> all_;
-  std::vector<Work*> free_;
+  Works spare_;  // at most kSpares, and none while nothing is posted: an idle queue pair is small
 };
 
 }  // namespace ferry::sim

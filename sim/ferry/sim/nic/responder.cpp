@@ -45,19 +45,27 @@ void Responder::on_request(Packet& packet) noexcept {
   nic_.network().give_back(packet);
 }
 
+Responder::Receive Responder::take_receive() {
+  const Receive first = receives_[next_receive_++];
+  if (next_receive_ * 2 > receives_.size()) {
+    receives_.erase(receives_.begin(), receives_.begin() + static_cast<std::ptrdiff_t>(next_receive_));
+    next_receive_ = 0;
+  }
+  return first;
+}
+
 void Responder::accept(Flow& flow, Packet& packet) noexcept {
   const PacketHeader& header = packet.header;
   flow.has_complained = false;
   const bool begins_send = header.verb == Verb::send && header.is_first;
   const bool tells =
       header.is_last && (header.verb == Verb::send || (header.verb == Verb::put && header.has_immediate));
-  if ((begins_send || (tells && header.verb == Verb::put)) && receives_.empty()) {
+  if ((begins_send || (tells && header.verb == Verb::put)) && receives() == 0) {
     send(header.flow, header.sequence, PacketHeader::Kind::receiver_not_ready, {});
     return;
   }
   if (begins_send) {
-    flow.receive = receives_.front();
-    receives_.pop_front();
+    flow.receive = take_receive();
   }
   std::byte* at = nullptr;
   if (!reach(flow, packet, at)) {
@@ -89,8 +97,7 @@ void Responder::accept(Flow& flow, Packet& packet) noexcept {
   }
   if (tells) {
     if (header.verb == Verb::put) {
-      flow.receive = receives_.front();
-      receives_.pop_front();
+      flow.receive = take_receive();
     }
     Arrival& entry = nic_.take_arrival();
     entry.kind = Arrival::Kind::completion;
@@ -198,7 +205,7 @@ void Responder::send_ready(std::uint64_t id, Flow& flow) noexcept {
                             flow.answers.size() > 1 && flow.answers[1].is_ready &&
                             flow.answers[1].kind == PacketHeader::Kind::acknowledgement;
     Answer first = std::move(flow.answers.front());
-    flow.answers.pop_front();
+    flow.answers.erase(flow.answers.begin());
     if (!is_covered) {
       send(id, first.sequence, first.kind, std::move(first.bytes));
     }
@@ -272,7 +279,8 @@ void Responder::stop() noexcept {
     return;
   }
   inbound_.drain();
-  for (const Receive& receive : std::exchange(receives_, {})) {
+  while (receives() > 0) {
+    const Receive receive = take_receive();
     nic_.complete(queue_, {.id = receive.id, .status = queue::WorkStatus::flushed, .is_receive = true});
   }
 }
@@ -281,6 +289,7 @@ void Responder::kill() noexcept {
   is_stopped_ = true;
   inbound_.clear();
   receives_.clear();
+  next_receive_ = 0;
 }
 
 }  // namespace ferry::sim

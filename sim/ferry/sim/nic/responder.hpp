@@ -6,8 +6,8 @@
 // is taken any more (datagrams: of that request). Owner: the queue pair. One thread.
 #pragma once
 
-#include <deque>
 #include <map>
+#include <vector>
 
 #include <ferry/sim/nic/arrival_queue.hpp>
 #include <ferry/sim/nic/packet.hpp>
@@ -25,7 +25,7 @@ class Responder final : private ArrivalEvents {
   void post_receive(std::uint64_t id, std::byte* local, std::size_t length) {
     receives_.push_back({id, local, length});
   }
-  std::size_t receives() const noexcept { return receives_.size(); }
+  std::size_t receives() const noexcept { return receives_.size() - next_receive_; }
 
   // What was accepted and would touch these bytes is in memory, or read from it, when this returns.
   void finish(const std::byte* at, std::uint64_t length) noexcept;
@@ -55,8 +55,8 @@ class Responder final : private ArrivalEvents {
     std::uint64_t expected = 0;   // number of the next packet
     bool has_complained = false;  // that another came
     bool is_refused = false;
-    Receive receive{};  // of the send that is arriving
-    std::deque<Answer> answers;
+    Receive receive{};                             // of the send that is arriving
+    std::vector<Answer> answers;                   // to be sent, in the order of the requests
     std::map<std::uint64_t, std::uint64_t> saved;  // old values of atomics, by packet; the newest few
   };
 
@@ -67,6 +67,7 @@ class Responder final : private ArrivalEvents {
   void on_result(Arrival&) noexcept override {}
   void on_progress() noexcept override {}
 
+  Receive take_receive();
   void accept(Flow& flow, Packet& packet) noexcept;
   void again(Flow& flow, Packet& packet) noexcept;
   bool reach(Flow& flow, const Packet& packet, std::byte*& at) noexcept;
@@ -82,7 +83,8 @@ class Responder final : private ArrivalEvents {
   Nic& nic_;
   ArrivalQueue inbound_;
   std::map<std::uint64_t, Flow> flows_;
-  std::deque<Receive> receives_;
+  std::vector<Receive> receives_;  // from next_receive_ on
+  std::size_t next_receive_ = 0;
   bool is_stopped_ = false;
   bool has_refused_ = false;
 };

@@ -23,8 +23,7 @@ SimQueuePair::SimQueuePair(Nic& nic, const queue::QueuePairOptions& options, que
       events_(events),
       number_(nic.network().add(*this)),
       requester_(*this, nic),
-      responder_(*this, nic),
-      loss_(this) {}
+      responder_(*this, nic) {}
 
 SimQueuePair::~SimQueuePair() {
   kill();
@@ -123,9 +122,10 @@ void SimQueuePair::enter_error() noexcept {
 }
 
 void SimQueuePair::lose(const Failure& why) noexcept {
-  if (state_ != State::dead && !loss_.is_scheduled()) {
-    loss_.why = why;
-    nic_.schedule(loss_, StepKind::poll, number_.value(), Duration::zero());
+  if (state_ != State::dead && loss_ == nullptr) {
+    loss_ = std::make_unique<Loss>(this);
+    loss_->why = why;
+    nic_.schedule(*loss_, StepKind::poll, number_.value(), Duration::zero());
   }
 }
 
@@ -139,7 +139,9 @@ void SimQueuePair::kill() noexcept {
   state_ = State::dead;
   requester_.kill();
   responder_.kill();
-  nic_.withdraw(loss_);
+  if (loss_ != nullptr) {
+    nic_.withdraw(*loss_);
+  }
 }
 
 void SimQueuePair::on_packet(Packet& packet) noexcept {

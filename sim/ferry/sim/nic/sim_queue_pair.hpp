@@ -4,6 +4,8 @@
 // calls anybody any more.
 #pragma once
 
+#include <memory>
+
 #include <ferry/queue/queue_pair.hpp>
 #include <ferry/sim/nic/requester.hpp>
 #include <ferry/sim/nic/responder.hpp>
@@ -62,7 +64,7 @@ class SimQueuePair final : public queue::QueuePair {
   TimePoint last_due_{};
   Requester requester_;
   Responder responder_;
-  Loss loss_;
+  std::unique_ptr<Loss> loss_;  // once there is one
 };
 
 }  // namespace ferry::sim
