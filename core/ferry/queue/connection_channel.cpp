@@ -103,7 +103,7 @@ void QueueConnection::wait_for_link(std::unique_lock<std::mutex>& lock) noexcept
 void QueueConnection::on_control_open() noexcept {
   const Calling calling(*this);
   std::vector<std::unique_ptr<ControlLink>> old;
-  Hello hello{device_.limits().order, 0, node_.name(), node_.contact()};
+  Hello hello{device_.limits().order, device_.limits().flush, 0, node_.name(), node_.contact()};
   std::unique_lock lock(mutex_);
   wait_for_link(lock);
   if (state_ != State::dialing) {
@@ -134,9 +134,11 @@ void QueueConnection::end_channel(std::unique_lock<std::mutex>& lock, const Fail
   state_ = State::ending;
   ++channel_;
   std::unique_ptr<ControlLink> link = std::move(link_);
-  std::array<Retired, kLanes> retired;
+  std::array<Retired, 2 * kLanes> retired;
   for (std::size_t index = 0; index < kLanes; ++index) {
-    retired[index] = retire(lanes_[index]);
+    Lane& lane = lanes_[index];
+    retired[2 * index] = retire(lane);
+    retired[2 * index + 1] = Retired{std::move(lane.next_staging), std::move(lane.next_queue)};
   }
   lock.unlock();
   retired = {};  // local memory is quiet

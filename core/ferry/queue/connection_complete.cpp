@@ -85,7 +85,7 @@ Lane* QueueConnection::find_lane(std::uint32_t id) noexcept {
 void QueueConnection::request_done(Lane& lane, std::uint64_t number, PostedRequest& request) {
   const PostedRequest ended = request;
   if (ended.kind == PostedRequest::Kind::mark) {
-    if (order_ == OrderClass::strict) {
+    if (!owner_answers_marks()) {
       static_cast<void>(lane.mark_answered(static_cast<std::uint32_t>(ended.owner)));
     }
   } else if (Pending* const pending = pool_.find(ended.owner)) {

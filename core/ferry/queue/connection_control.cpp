@@ -69,6 +69,7 @@ void QueueConnection::on_control(wire::Bytes&& message) noexcept {
         return;
       }
       resolve(*lane, discarded->has_refused);
+      take_next_life(*lane);
       advance_flushes();
       pump();
       lock.unlock();
@@ -145,6 +146,7 @@ Result<void> QueueConnection::on_welcome(wire::ByteView body) {
   order_ = own == welcome->order ? own : OrderClass::unordered;
   peer_name_ = welcome->name;
   const bool is_forgotten = session_ != 0 && session_ != welcome->session;
+  has_flush_ = device_.limits().flush && welcome->has_flush;
   session_ = welcome->session;
   state_ = State::open;
   if (is_forgotten) {

@@ -219,7 +219,7 @@ QueueConnection::Posting QueueConnection::post_command(Lane& lane, Pending& pend
     return Posting::blocked;
   }
   Staging* const staged = lane.staging.get();
-  const std::size_t spare = order_ == OrderClass::unordered || order_ == OrderClass::iwarp ? kMarks : 0;
+  const std::size_t spare = owner_answers_marks() ? kMarks : 0;
   if (!staged->has_free() || lane.credits() <= spare) {
     return Posting::blocked;
   }
@@ -280,14 +280,16 @@ Command QueueConnection::command_of(const Pending& pending) const {
 
 // False: there is no room now.
 bool QueueConnection::post_mark(Lane& lane) {
-  if (lane.room() == 0 || !lane.staging->has_free() || (order_ != OrderClass::strict && lane.credits() == 0)) {
+  if (lane.room() == 0 || !lane.staging->has_free() || (owner_answers_marks() && lane.credits() == 0)) {
     return false;
   }
   WorkRequest work;
   PostedRequest request;
   request.kind = PostedRequest::Kind::mark;
   const std::uint32_t mark = lane.add_mark();
-  if (order_ == OrderClass::unordered) {
+  if (order_ == OrderClass::unordered && has_flush_) {
+    work.verb = Verb::flush;
+  } else if (order_ == OrderClass::unordered) {
     work.verb = Verb::put;
     work.has_immediate = true;
     work.immediate = mark;

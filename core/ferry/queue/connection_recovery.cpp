@@ -66,6 +66,10 @@ void QueueConnection::break_lane(Lane& lane, const LaneFailure& failure) {
   ++broken_;
   lane.queue->stop();
   link_->send(encode_discard(lane.id));
+  if (!lane.waiting.empty() ||
+      !lane.posted.empty()) {  // it is there one round trip sooner; if not, it is asked for later
+    static_cast<void>(make_next_life(lane));
+  }
 }
 
 // Which references the owner does not accept: one of them may be what stopped the lane, and the others would stop it
@@ -121,7 +125,7 @@ void QueueConnection::resolve(Lane& lane, bool has_refused) {
   }
   const bool is_cautious = lane.is_cautious;
   lane.cover(lane.next_number());
-  lane.begin(order_, 0, 0);
+  lane.begin(order_, 0, 0, false);
   lane.is_cautious = is_cautious;
   lane.state = Lane::State::none;
   --broken_;
@@ -280,7 +284,7 @@ void QueueConnection::lose_all(const Failure& why, std::vector<Operation*>& agai
   }
   for (Lane& lane : lanes_) {
     lane.cover(lane.next_number());
-    lane.begin(order_, 0, 0);
+    lane.begin(order_, 0, 0, false);
     lane.state = Lane::State::none;
   }
   broken_ = 0;
@@ -327,7 +331,7 @@ void QueueConnection::lose(Pending& pending, const Failure& why, std::vector<Ope
 
 void QueueConnection::end_all(const Failure& why) {
   for (Lane& lane : lanes_) {
-    lane.begin(order_, 0, 0);
+    lane.begin(order_, 0, 0, false);
     lane.state = Lane::State::none;
   }
   broken_ = 0;

@@ -193,26 +193,50 @@ void QueueConnection::ask_owner(Pending& pending) {
 }
 
 void QueueConnection::open_lane(Lane& lane) {
+  if (Failure why = make_next_life(lane)) {
+    lane.id = next_lane_++;
+    lane.state = Lane::State::opening;
+    lane_failed_to_open(lane, why);
+    return;
+  }
+  take_next_life(lane);
+}
+
+// Asks the owner for its end of it.
+Failure QueueConnection::make_next_life(Lane& lane) {
   const DeviceLimits& limits = device_.limits();
   QueuePairOptions options;
   options.requests = std::min(kRequests, limits.requests);
   options.receives = 1;
-  lane.id = next_lane_++;
-  lane.state = Lane::State::opening;
-  lane.failure = {};
   auto staging = Staging::create(device_, limits.needs_local_keys ? kKeyedSlots : kSlots, kCommandBytes);
   if (!staging) {
-    lane_failed_to_open(lane, staging.error());
-    return;
+    return staging.error();
   }
-  lane.staging = std::move(*staging);
-  auto made = device_.create_queue_pair(options, *this);
-  if (!made) {
-    lane_failed_to_open(lane, made.error());
-    return;
+  auto queue = device_.create_queue_pair(options, *this);
+  if (!queue) {
+    return queue.error();
   }
-  lane.queue = std::move(*made);
-  link_->send(encode(OpenLane{lane.id, lane.queue->address()}));
+  lane.next_id = next_lane_++;
+  lane.next_staging = std::move(*staging);
+  lane.next_queue = std::move(*queue);
+  link_->send(encode(OpenLane{lane.next_id, lane.next_queue->address()}));
+  return {};
+}
+
+// Where there is one. The owner's word on it is still to come.
+void QueueConnection::take_next_life(Lane& lane) noexcept {
+  if (lane.next_queue != nullptr) {
+    lane.id = std::exchange(lane.next_id, 0);
+    lane.staging = std::move(lane.next_staging);
+    lane.queue = std::move(lane.next_queue);
+    lane.failure = {};
+    lane.state = Lane::State::opening;
+  }
+}
+
+// Else their own completions do.
+bool QueueConnection::owner_answers_marks() const noexcept {
+  return order_ == OrderClass::iwarp || (order_ == OrderClass::unordered && !has_flush_);
 }
 
 Result<void> QueueConnection::on_lane_ready(const LaneReady& ready) {
@@ -225,7 +249,7 @@ Result<void> QueueConnection::on_lane_ready(const LaneReady& ready) {
     return {};
   }
   const bool is_cautious = lane->is_cautious;
-  lane->begin(order_, std::min(kRequests, device_.limits().requests), ready.receives);
+  lane->begin(order_, std::min(kRequests, device_.limits().requests), ready.receives, owner_answers_marks());
   lane->is_cautious = is_cautious;
   lane->word = ready.word;
   lane->state = Lane::State::ready;

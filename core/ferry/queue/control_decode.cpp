@@ -72,6 +72,7 @@ Result<Hello> decode_hello(wire::ByteView body) {
   }
   Hello hello;
   hello.order = *order;
+  hello.has_flush = reader.u8() != 0;
   hello.channel = reader.u64();
   hello.name = get_text(reader);
   auto contact = decode_contact(reader);
@@ -96,6 +97,7 @@ Result<Welcome> decode_welcome(wire::ByteView body) {
   }
   Welcome welcome;
   welcome.order = *order;
+  welcome.has_flush = reader.u8() != 0;
   welcome.session = reader.u64();
   welcome.name = get_text(reader);
   if (auto complete = reader.finish("welcome"); !complete) {

@@ -48,6 +48,7 @@ wire::Bytes encode(const Hello& hello) {
   wire::Writer writer(bytes);
   writer.u32(kControlVersion);
   writer.u8(static_cast<std::uint8_t>(hello.order));
+  writer.u8(hello.has_flush ? 1 : 0);
   writer.u64(hello.channel);
   put_text(writer, hello.name, kNameBytes);
   encode_contact(writer, hello.contact);
@@ -59,6 +60,7 @@ wire::Bytes encode(const Welcome& welcome) {
   wire::Writer writer(bytes);
   writer.u32(kControlVersion);
   writer.u8(static_cast<std::uint8_t>(welcome.order));
+  writer.u8(welcome.has_flush ? 1 : 0);
   writer.u64(welcome.session);
   put_text(writer, welcome.name, kNameBytes);
   return bytes;

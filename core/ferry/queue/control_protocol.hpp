@@ -42,6 +42,7 @@ enum class Control : std::uint8_t {
 
 struct Hello {
   OrderClass order{};
+  bool has_flush = false;     // the device has Verb::flush
   std::uint64_t channel = 0;  // greater than that of every earlier link of this initiator
   std::string name;           // of the initiator, for people
   Contact contact;
@@ -49,6 +50,7 @@ struct Hello {
 
 struct Welcome {
   OrderClass order{};
+  bool has_flush = false;
   std::uint64_t session = 0;  // the same as before if the owner still knows what it had executed; never 0
   std::string name;
 };

@@ -105,7 +105,7 @@ Result<void> QueueInbound::greet(wire::ByteView body) {
   const OrderClass own = device_.limits().order;
   order_ = own == hello->order ? own : OrderClass::unordered;  // the initiator knows whether both can speak
   state_ = State::open;
-  link_->send(encode(Welcome{own, session->token, node_.name()}));
+  link_->send(encode(Welcome{own, device_.limits().flush, session->token, node_.name()}));
   return {};
 }
 

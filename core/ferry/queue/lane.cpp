@@ -6,8 +6,9 @@
 
 namespace ferry::queue {
 
-void Lane::begin(OrderClass order, std::size_t requests, std::size_t receives) {
+void Lane::begin(OrderClass order, std::size_t requests, std::size_t receives, bool owner_answers_marks) {
   order_ = order;
+  owner_answers_marks_ = owner_answers_marks;
   first_ = next_number();
   ring_.clear();
   marks_.clear();
@@ -26,7 +27,7 @@ bool Lane::takes_receive(PostedRequest::Kind kind) const noexcept {
     case PostedRequest::Kind::command:
       return true;
     case PostedRequest::Kind::mark:
-      return order_ != OrderClass::strict;
+      return owner_answers_marks_;
     case PostedRequest::Kind::put:
       return order_ == OrderClass::srd;
     default:

@@ -54,6 +54,10 @@ class Lane {
   std::uint32_t id = 0;              // of this life, on the wire
   std::unique_ptr<Staging> staging;  // outlives the queue pair
   std::unique_ptr<QueuePair> queue;
+  // The next life, asked for while the owner discards this one.
+  std::uint32_t next_id = 0;
+  std::unique_ptr<Staging> next_staging;
+  std::unique_ptr<QueuePair> next_queue;
   LaneFailure failure{};
   RemoteAddress word{};      // of the owner's, always readable
   bool is_cautious = false;  // one request at a time, so that a refusal says which it was
@@ -61,7 +65,8 @@ class Lane {
   PendingList posted;        // in the order of their last request
 
   // A new life with room for so many requests, and receives at the owner. Everything before is forgotten but numbers.
-  void begin(OrderClass order, std::size_t requests, std::size_t receives);
+  // owner_answers_marks: they take receives there.
+  void begin(OrderClass order, std::size_t requests, std::size_t receives, bool owner_answers_marks);
 
   std::size_t room() const noexcept { return requests_ - out_; }               // requests that may be posted
   std::size_t credits() const noexcept { return receives_ - receives_out(); }  // of these, what takes a receive
@@ -128,6 +133,7 @@ class Lane {
   void drop_ended() noexcept;
 
   OrderClass order_{};
+  bool owner_answers_marks_ = false;
   std::deque<PostedRequest> ring_;  // numbers from first_ on
   std::uint64_t first_ = 1;
   std::size_t requests_ = 0;

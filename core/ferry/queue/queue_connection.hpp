@@ -114,6 +114,9 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   void send_atomic(Pending& pending);
   void ask_owner(Pending& pending);
   void open_lane(Lane& lane);
+  Failure make_next_life(Lane& lane);
+  void take_next_life(Lane& lane) noexcept;
+  bool owner_answers_marks() const noexcept;
   void post_lane(Lane& lane, bool is_held);
   bool post_turn(Lane& lane);
   Posting post_some(Lane& lane, Pending& pending);
@@ -188,6 +191,7 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   std::string peer_name_;                                // as it said, not yet told to the Peer
   std::vector<std::unique_ptr<ControlLink>> old_links_;  // closed, perhaps from inside a call of theirs
   OrderClass order_ = OrderClass::unordered;             // of this channel: the weaker of both devices'
+  bool has_flush_ = false;                               // both devices have
   std::uint64_t session_ = 0;                            // the owner's, of the latest channel
   bool is_closed_for_good_ = false;
 

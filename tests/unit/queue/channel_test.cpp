@@ -133,7 +133,7 @@ TEST_P(Channel, ALinkThatComesTooLateEndsNoneOfItsInitiatorsLaterOnes) {
   auto link = late->end(FakePipe::initiator, nobody, ProcessId{2, 2});
   owner_->server->accept(
       [&](queue::ControlEvents& events) { return late->end(FakePipe::owner, events, initiator_->core.self()); });
-  link->send(queue::encode(queue::Hello{GetParam(), 1, "late", initiator_->core.contact()}));
+  link->send(queue::encode(queue::Hello{GetParam(), false, 1, "late", initiator_->core.contact()}));
   run();
   EXPECT_TRUE(nobody.was_closed);
   EXPECT_TRUE(initiator_->events.failures.empty());

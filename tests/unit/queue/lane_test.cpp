@@ -21,7 +21,7 @@ std::uint32_t post_mark(Lane& lane) {
 
 TEST(Lane, AMarkCoversWhatWasPostedBeforeItAndNothingBehind) {
   Lane lane;
-  lane.begin(OrderClass::unordered, 8, 8);
+  lane.begin(OrderClass::unordered, 8, 8, true);
   const std::uint64_t before = lane.add(request(PostedRequest::Kind::put));
   lane.want_covered(before);
   EXPECT_TRUE(lane.wants_mark());
@@ -36,7 +36,7 @@ TEST(Lane, AMarkCoversWhatWasPostedBeforeItAndNothingBehind) {
 
 TEST(Lane, AtMostTwoMarksAreUnderWayAndLaterOperationsShareTheNext) {
   Lane lane;
-  lane.begin(OrderClass::unordered, 64, 64);
+  lane.begin(OrderClass::unordered, 64, 64, true);
   std::vector<std::uint32_t> marks;
   for (int count = 0; count < 10; ++count) {
     lane.want_covered(lane.add(request(PostedRequest::Kind::put)));
@@ -56,7 +56,7 @@ TEST(Lane, AtMostTwoMarksAreUnderWayAndLaterOperationsShareTheNext) {
 
 TEST(Lane, AnAnswerToAnotherMarkIsMalformed) {
   Lane lane;
-  lane.begin(OrderClass::unordered, 8, 8);
+  lane.begin(OrderClass::unordered, 8, 8, true);
   EXPECT_EQ(lane.mark_answered(1).error().code(), errc::malformed);
   const std::uint32_t first = post_mark(lane);
   const std::uint32_t second = post_mark(lane);
@@ -67,7 +67,7 @@ TEST(Lane, AnAnswerToAnotherMarkIsMalformed) {
 
 TEST(Lane, RoomReceivesAndWindowAreCounted) {
   Lane lane;
-  lane.begin(OrderClass::unordered, 20, 3);
+  lane.begin(OrderClass::unordered, 20, 3, true);
   EXPECT_EQ(lane.room(), 20U);
   EXPECT_EQ(lane.credits(), 3U);
   lane.add(request(PostedRequest::Kind::command));
@@ -93,7 +93,7 @@ TEST(Lane, RoomReceivesAndWindowAreCounted) {
 
 TEST(Lane, EveryPutOfAnSrdDeviceTakesAReceiveAndStaysUntilItIsConfirmed) {
   Lane lane;
-  lane.begin(OrderClass::srd, 8, 8);
+  lane.begin(OrderClass::srd, 8, 8, false);
   PostedRequest put = request(PostedRequest::Kind::put);
   put.is_transmitted = true;
   const std::uint64_t number = lane.add(put);
@@ -109,10 +109,10 @@ TEST(Lane, EveryPutOfAnSrdDeviceTakesAReceiveAndStaysUntilItIsConfirmed) {
 
 TEST(Lane, ANumberIsOfOneRequestOverAllLives) {
   Lane lane;
-  lane.begin(OrderClass::strict, 8, 8);
+  lane.begin(OrderClass::strict, 8, 8, false);
   const std::uint64_t first = lane.add(request(PostedRequest::Kind::put));
   lane.cover(first + 1);
-  lane.begin(OrderClass::strict, 8, 8);
+  lane.begin(OrderClass::strict, 8, 8, false);
   EXPECT_EQ(lane.find(first), nullptr) << "it was of an earlier life";
   const std::uint64_t second = lane.add(request(PostedRequest::Kind::put));
   EXPECT_GT(second, first);

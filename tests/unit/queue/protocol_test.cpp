@@ -31,8 +31,8 @@ const Failure kRefusal = Failure(errc::revoked, "it is gone").with_range(1, 2, 3
 
 TEST(ControlProtocol, EveryMessageIsReadBackAndNothingElse) {
   const Contact contact{{7, 8}, {{TransportId::sim, "4"}}};
-  expect_exact(encode(Hello{OrderClass::srd, 5, "name", contact}), decode_hello);
-  expect_exact(encode(Welcome{OrderClass::strict, 5, "name"}), decode_welcome);
+  expect_exact(encode(Hello{OrderClass::srd, true, 5, "name", contact}), decode_hello);
+  expect_exact(encode(Welcome{OrderClass::strict, true, 5, "name"}), decode_welcome);
   expect_exact(encode(OpenLane{2, wire::Bytes(wire::as_bytes("where"))}), decode_open_lane);
   expect_exact(encode(LaneReady{2, 16, {3, 4}, wire::Bytes(wire::as_bytes("there"))}), decode_lane_ready);
   expect_exact(encode(Check{1, kRegion, Access::read, 2, 3}), decode_check);
@@ -48,9 +48,10 @@ TEST(ControlProtocol, EveryMessageIsReadBackAndNothingElse) {
 }
 
 TEST(ControlProtocol, ValuesComeBack) {
-  const auto hello = decode_hello(body(encode(Hello{OrderClass::iwarp, 5, "name", {{7, 8}, {}}})));
+  const auto hello = decode_hello(body(encode(Hello{OrderClass::iwarp, true, 5, "name", {{7, 8}, {}}})));
   ASSERT_TRUE(hello);
   EXPECT_EQ(hello->order, OrderClass::iwarp);
+  EXPECT_TRUE(hello->has_flush);
   EXPECT_EQ(hello->channel, 5U);
   EXPECT_EQ(hello->name, "name");
   EXPECT_EQ(hello->contact.id, (ProcessId{7, 8}));
@@ -65,14 +66,14 @@ TEST(ControlProtocol, ValuesComeBack) {
 }
 
 TEST(ControlProtocol, WhatCannotBeIsMalformed) {
-  EXPECT_FALSE(decode_welcome(body(encode(Welcome{OrderClass::strict, 0, ""})))) << "session 0";
+  EXPECT_FALSE(decode_welcome(body(encode(Welcome{OrderClass::strict, false, 0, ""})))) << "session 0";
   EXPECT_FALSE(decode_open_lane(body(encode(OpenLane{0, {}})))) << "lane 0";
   EXPECT_FALSE(decode_open_lane(body(encode(OpenLane{1, wire::Bytes(std::size_t{65})})))) << "a long address";
   EXPECT_FALSE(decode_lane_ready(body(encode(LaneReady{1, 0, {}, {}})))) << "no receives";
   EXPECT_FALSE(decode_atomic(body(encode(AtomicRequest{1, 0, kRegion, AtomicKind::swap, 0, 0, 0, 6, 6}))))
       << "acknowledged before it is asked";
   EXPECT_FALSE(decode_lane_refused(body(encode_lane_refused(1, {})))) << "no reason";
-  wire::Bytes other = encode(Welcome{OrderClass::strict, 1, ""});
+  wire::Bytes other = encode(Welcome{OrderClass::strict, false, 1, ""});
   other[1] = std::byte{9};
   EXPECT_EQ(decode_welcome(body(other)).error().code(), errc::version_mismatch);
 }

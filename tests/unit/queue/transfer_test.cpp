@@ -178,6 +178,25 @@ TEST_P(EveryClass, AnOwnerThatEndsIsGone) {
   EXPECT_EQ(initiator_->events.states, std::vector<PeerState>{PeerState::gone});
 }
 
+TEST_P(EveryClass, AWriteIsInMemoryBehindADevicesFlush) {
+  owner_->device.set().flush = initiator_->device.set().flush = true;
+  Memory memory(*owner_, 8192);
+  auto local = pattern(8192, 9);
+  Tracked& warm = write(memory.reference, local);
+  run();
+  ASSERT_TRUE(warm.succeeded());
+  auto more = pattern(8192, 8);
+  if (is(OrderClass::unordered)) {
+    pipe().hold(FakePipe::owner);  // no answer of the owner's is needed
+  }
+  Tracked& done = write(memory.reference, more);
+  while (done.ended == 0 && fabric_.step()) {
+  }
+  EXPECT_TRUE(done.succeeded()) << done.text();
+  EXPECT_TRUE(memory.is(8));
+  run();
+}
+
 TEST_F(QueueTest, ANicsAtomicIsPostedWhereTheDeviceHasThem) {
   initiator_->device.set().atomics = true;
   Memory memory(*owner_, 8, Access::all, AtomicDomain::nic);
