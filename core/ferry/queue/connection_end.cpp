@@ -5,6 +5,16 @@
 #include <ferry/queue/queue_connection.hpp>
 
 namespace ferry::queue {
+namespace {
+
+// It was executed, though one before it was given up: a sequence stops there, whatever its device did.
+Failure behind_a_failed_member(const Pending& pending) {
+  const Failure stopped(pending.changes() ? errc::outcome_unknown : errc::not_executed,
+                        "an earlier member of the sequence failed while this one was under way");
+  return stopped.with_effect(pending.changes() ? Effect::unknown : Effect::none);
+}
+
+}  // namespace
 
 // The owner has confirmed more of the lane's writes.
 void QueueConnection::advance(Lane& lane) {
@@ -111,7 +121,11 @@ void QueueConnection::unlist(Pending& pending) noexcept {
   list->erase(list->iterator_to(pending));
 }
 
-void QueueConnection::end(Pending& pending, const Failure& failure) {
+void QueueConnection::end(Pending& pending, const Failure& outcome) {
+  Failure failure = outcome;
+  if (!failure && pending.sequence != 0 && sequences_.has_failed_before(pending.sequence, pending.order)) {
+    failure = behind_a_failed_member(pending);
+  }
   unlist(pending);
   for (std::uint32_t key : pending.keys) {
     if (key != 0) {
@@ -127,6 +141,7 @@ void QueueConnection::end(Pending& pending, const Failure& failure) {
   }
   kept_ -= pending.place == Pending::Place::kept ? 1U : 0U;
   const std::uint64_t sequence = pending.sequence;
+  const std::uint64_t order = pending.order;
   const bool counted = pending.counted;
   if (pending.is_orphan) {
     --orphans_;
@@ -140,9 +155,12 @@ void QueueConnection::end(Pending& pending, const Failure& failure) {
   if (sequence == 0) {
     return;
   }
-  if (failure && !sequences_.has_failed(sequence)) {
-    sequences_.fail(sequence);
-    fail_sequence(sequence);
+  if (failure) {
+    const bool is_first = !sequences_.has_failed(sequence);
+    sequences_.fail(sequence, order);
+    if (is_first) {
+      fail_sequence(sequence);
+    }
   }
   if (sequences_.ended(sequence, counted) && link_ != nullptr) {
     link_->send(encode_forget(sequence));

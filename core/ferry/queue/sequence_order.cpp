@@ -74,10 +74,16 @@ void SequenceOrder::get_ended(std::uint64_t id) noexcept {
   }
 }
 
-void SequenceOrder::fail(std::uint64_t id) noexcept {
+void SequenceOrder::fail(std::uint64_t id, std::uint64_t member) noexcept {
   if (Entry* entry = find(id)) {
+    entry->failed_at = entry->failed ? std::min(entry->failed_at, member) : member;
     entry->failed = true;
   }
+}
+
+bool SequenceOrder::has_failed_before(std::uint64_t id, std::uint64_t member) const noexcept {
+  const Entry* entry = find(id);
+  return entry != nullptr && entry->failed && entry->failed_at < member;
 }
 
 bool SequenceOrder::ended(std::uint64_t id, bool counted) noexcept {

@@ -32,7 +32,10 @@ class SequenceOrder {
   void posted(std::uint64_t id, Kind kind, bool counted) noexcept;
   void get_ended(std::uint64_t id) noexcept;
 
-  void fail(std::uint64_t id) noexcept;
+  // A member has failed; member: grows in their order.
+  void fail(std::uint64_t id, std::uint64_t member) noexcept;
+  // True if one before this member has failed while it was under way itself.
+  bool has_failed_before(std::uint64_t id, std::uint64_t member) const noexcept;
   // A member has ended. counted: a request of it was posted. True: the sequence has failed and this was the last one
   // under way.
   bool ended(std::uint64_t id, bool counted) noexcept;
@@ -44,9 +47,10 @@ class SequenceOrder {
     std::uint8_t lane = 0;
     Phase phase = Phase::idle;
     bool failed = false;
-    std::uint32_t members = 0;  // under way
-    std::uint32_t posted = 0;   // of these
-    std::uint32_t gets = 0;     // requests
+    std::uint64_t failed_at = 0;  // the member
+    std::uint32_t members = 0;    // under way
+    std::uint32_t posted = 0;     // of these
+    std::uint32_t gets = 0;       // requests
   };
 
   const Entry* find(std::uint64_t id) const noexcept;

@@ -53,8 +53,10 @@ TEST(SequenceOrder, AFailedOneIsRememberedWhenNothingOfItIsUnderWay) {
   SequenceOrder order;
   order.enter(7, 0);
   order.enter(8, 0);
-  order.fail(7);
+  order.fail(7, 20);
   EXPECT_TRUE(order.has_failed(7));
+  EXPECT_TRUE(order.has_failed_before(7, 21));
+  EXPECT_FALSE(order.has_failed_before(7, 20)) << "what is before the failed one may still succeed";
   EXPECT_TRUE(order.ended(7, false)) << "the owner may forget it";
   EXPECT_TRUE(order.has_failed(7));
   EXPECT_FALSE(order.has_failed(8));
