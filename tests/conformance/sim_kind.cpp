@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kSteps = 20'000'000;
 
 // Seeds are cheap here: this many for each that a scenario asks for.
-constexpr std::uint64_t kSeedFactor = 2;
+constexpr std::uint64_t kSeedFactor = kSanitized ? 1 : 2;
 
 sim::FabricOptions fabric_for(const sim::NicProfile& profile, bool is_lossy) {
   sim::FabricOptions fabric{.profile = &profile};

@@ -3,7 +3,10 @@
 namespace ferry::queue {
 
 Staging::Staging(Device& device, std::size_t slots, std::size_t bytes)
-    : device_(device), bytes_(bytes), slots_(slots), memory_(std::make_unique<std::byte[]>(slots * bytes)) {
+    : device_(device),
+      bytes_(bytes),
+      slots_(slots),
+      memory_(std::make_unique_for_overwrite<std::byte[]>(slots * bytes)) {
   free_.reserve(slots);
   for (std::size_t slot = slots; slot > 0; --slot) {
     free_.push_back(static_cast<std::uint16_t>(slot - 1));
