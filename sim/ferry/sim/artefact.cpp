@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kSeedLine = "seed ";
 constexpr std::string_view kHostsLine = "hosts ";
 constexpr std::string_view kSwarmLine = "swarm ";
+constexpr std::string_view kFindingsLine = "findings fail";
 constexpr std::string_view kChoicesLine = "choices ";
 
 std::string_view first_line(std::string_view text) noexcept {
@@ -26,6 +27,9 @@ std::string failure_name(const WorldResult& result) {
     return name;
   }
   name += ": ";
+  if (result.outcome == Outcome::finding) {
+    return name.append(result.what, 0, result.what.find(':'));
+  }
   bool in_number = false;
   for (const char letter : first_line(result.what)) {
     const bool is_digit = letter >= '0' && letter <= '9';
@@ -74,6 +78,14 @@ std::string ExploredFailure::to_text() const {
   for (const std::string& fault : smallest.faults) {
     text += fmt::format("# fault at {}\n", fault);
   }
+  for (const std::string& finding : smallest.findings) {
+    std::string_view rest = finding;
+    for (const char* start = "# finding "; !rest.empty(); start = "# ") {
+      const std::string_view line = first_line(rest);
+      text += fmt::format("{}{}\n", start, line);
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    }
+  }
   if (!story.empty()) {
     text += "# The last that happened:\n";
   }
@@ -86,6 +98,9 @@ std::string ExploredFailure::to_text() const {
   }
   if (!swarm.empty() && swarm != "none") {
     text += fmt::format("{}{}\n", kSwarmLine, swarm);
+  }
+  if (smallest.outcome == Outcome::finding) {
+    text += fmt::format("{}\n", kFindingsLine);
   }
   return text + fmt::format("{}{}\n{}", kChoicesLine, choices.size(), sim::to_text(choices));
 }
@@ -134,6 +149,10 @@ Result<WorldResult> replay(std::string_view artefact, const WorldOptions& option
       return swarm.error();
     }
     again.swarm = *swarm;
+    line = next_line();
+  }
+  if (line == kFindingsLine) {
+    again.findings = FindingMode::fail;
     line = next_line();
   }
   if (!line.starts_with(kChoicesLine) || !number_behind(line, kChoicesLine, count)) {

@@ -5,6 +5,7 @@
 //   seed 7
 //   hosts 3                                                  absent: 1
 //   swarm crash,pause                                        absent: none
+//   findings fail                                            absent: as the options say
 //   choices 2                                                how many lines follow
 //   next 0 17 2
 #pragma once

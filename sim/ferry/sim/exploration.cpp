@@ -32,6 +32,9 @@ std::string Exploration::to_text() const {
   if (!struck.empty()) {
     text += "; struck: " + counts(struck);
   }
+  if (!found.empty()) {
+    text += "; findings: " + counts(found);
+  }
   std::string never;
   for (const std::string& name : unreached()) {
     never += (never.empty() ? "" : ", ") + name;

@@ -26,6 +26,8 @@ struct Report {
   std::uint64_t worlds = 0;
   std::map<std::string, std::uint64_t> struck;
   std::map<std::string, std::uint64_t> marks;
+  std::map<std::string, std::uint64_t> findings;
+  std::map<std::string, std::string> texts;  // the first of each kind
   std::optional<Found> found;
 };
 
@@ -56,6 +58,7 @@ class Explorer final : public CrewJob {
     world_.hosts = options.hosts;
     world_.swarm = options.swarm;
     world_.steps = options.steps;
+    world_.findings = options.findings;
   }
 
   Exploration explore() {
@@ -64,6 +67,10 @@ class Explorer final : public CrewJob {
     exploration_.worlds = sum_.worlds;
     exploration_.struck = std::move(sum_.struck);
     exploration_.marks = std::move(sum_.marks);
+    exploration_.found = std::move(sum_.findings);
+    for (auto& [kind, text] : sum_.texts) {
+      exploration_.findings.push_back(std::move(text));
+    }
     if (sum_.found) {
       make_small();
       tell_story();
@@ -78,6 +85,10 @@ class Explorer final : public CrewJob {
     ++news_.worlds;
     add(news_.struck, result.struck);
     add(news_.marks, result.marks);
+    add(news_.findings, result.found);
+    for (const std::string& text : result.findings) {
+      news_.texts.emplace(text.substr(0, text.find(':')), fmt::format("seed {}: {}", result.seed, text));
+    }
     if (result.outcome == Outcome::passed) {
       return true;
     }
@@ -92,6 +103,8 @@ class Explorer final : public CrewJob {
     sum_.worlds += news.worlds;
     add(sum_.struck, news.struck);
     add(sum_.marks, news.marks);
+    add(sum_.findings, news.findings);
+    sum_.texts.insert(news.texts.begin(), news.texts.end());
     sum_.found = std::move(news.found);
   }
 

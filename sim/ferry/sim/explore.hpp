@@ -40,15 +40,18 @@ struct ExploreOptions {
   bool require_marks = false;               // passed() wants every mark of ferry::sometimes
   // Each seed is run under the next of them. Not empty.
   std::vector<Strategy> strategies{Strategy::random, Strategy::pct, Strategy::starving};
-  std::size_t shrink_runs = 2000;  // worlds that making a failure small may take
-  std::size_t story_lines = 30;    // that the artefact tells of what happened last
-  WorldOptions world{};            // of each; seed, hosts, swarm, steps and choices are replaced
+  FindingMode findings = FindingMode::report;  // of contract races: see findings.hpp
+  std::size_t shrink_runs = 2000;              // worlds that making a failure small may take
+  std::size_t story_lines = 30;                // that the artefact tells of what happened last
+  WorldOptions world{};                        // of each; seed, hosts, swarm, steps, findings and choices are replaced
 };
 
 struct Exploration {
   std::uint64_t worlds = 0;                     // run, without those that made the failure small
   std::map<std::string, std::uint64_t> struck;  // faults, by kind
   std::map<std::string, std::uint64_t> marks;   // of ferry::sometimes: how often each was reached, all worlds together
+  std::map<std::string, std::uint64_t> found;   // findings, by kind
+  std::vector<std::string> findings;            // the first of each kind, in words
   bool requires_marks = false;
   std::optional<ExploredFailure> failure;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <ferry/base/check.hpp>
+#include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_stream.hpp>
 #include <ferry/sim/sim_transport.hpp>
 
@@ -18,6 +19,11 @@ constexpr std::array<std::int64_t, 8> kEighths{8, 0, 1, 4, 16, 32, 128, 512};
 SimFabric::SimFabric(Scheduler& scheduler, const FabricOptions& options) : network_(scheduler, options) {}
 
 SimFabric::~SimFabric() = default;
+
+void SimFabric::watch(MemoryWatch* watch) noexcept {
+  watch_ = watch;
+  network_.watch(watch);
+}
 
 Duration SimFabric::delay(std::uint64_t bytes, std::uint64_t stream) noexcept {
   const std::int64_t eighths = kEighths[scheduler().choose(ChoiceKind::latency, kEighths.size(), stream)];

@@ -15,6 +15,7 @@
 
 namespace ferry::sim {
 
+class MemoryWatch;
 class SimStream;
 class SimTransport;
 
@@ -28,6 +29,10 @@ class SimFabric {
   Scheduler& scheduler() const noexcept { return network_.scheduler(); }
   Network& network() noexcept { return network_; }
   const FabricOptions& options() const noexcept { return network_.options(); }
+
+  // Who looks for contract races; outlives the fabric; null: nobody.
+  void watch(MemoryWatch* watch) noexcept;
+  MemoryWatch* watch() const noexcept { return watch_; }
 
   // How long a message of so many bytes takes on a control connection; draws.
   Duration delay(std::uint64_t bytes, std::uint64_t stream = 0) noexcept;
@@ -57,6 +62,7 @@ class SimFabric {
 
  private:
   Network network_;
+  MemoryWatch* watch_ = nullptr;
   std::map<ProcessNumber, SimTransport*> transports_;
   std::map<Port, SimTransport*> listening_;
   std::uint64_t last_stream_ = 0;

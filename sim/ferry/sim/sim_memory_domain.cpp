@@ -1,6 +1,12 @@
 #include <ferry/sim/sim_memory_domain.hpp>
 
+#include <ferry/sim/memory_watch.hpp>
+#include <ferry/sim/sim_fabric.hpp>
+
 namespace ferry::sim {
+
+SimMemoryDomain::SimMemoryDomain(SimFabric& fabric, ProcessNumber process, RegionTable& regions) noexcept
+    : fabric_(fabric), scheduler_(fabric.scheduler()), process_(process), regions_(regions) {}
 
 Result<TransportKey> SimMemoryDomain::attach(RegionHandle handle, const LocalRegion& region) noexcept {
   if (region.kind != MemoryKind::host) {
@@ -26,6 +32,9 @@ Result<void> SimMemoryDomain::detach(RegionHandle handle, TimePoint) noexcept {
     attached_.erase(found);
     keys_[slot] = 0;
     nic_->finish(region.base, region.size);
+    if (MemoryWatch* const watch = fabric_.watch()) {
+      watch->revoked(process_, handle);
+    }
   }
   return {};
 }

@@ -15,10 +15,11 @@
 
 namespace ferry::sim {
 
+class SimFabric;
+
 class SimMemoryDomain final : public MemoryDomain, public NicMemory {
  public:
-  SimMemoryDomain(Scheduler& scheduler, ProcessNumber process, RegionTable& regions) noexcept
-      : scheduler_(scheduler), process_(process), regions_(regions) {}
+  SimMemoryDomain(SimFabric& fabric, ProcessNumber process, RegionTable& regions) noexcept;
 
   // Whose NIC it is; before anything is attached.
   void set_nic(Nic& nic) noexcept { nic_ = &nic; }
@@ -36,6 +37,7 @@ class SimMemoryDomain final : public MemoryDomain, public NicMemory {
     LocalRegion region;
   };
 
+  SimFabric& fabric_;
   Scheduler& scheduler_;
   const ProcessNumber process_;
   RegionTable& regions_;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_transport.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/peer.hpp>
@@ -169,7 +170,11 @@ bool SimStream::send(Side from, wire::Bytes&& message) noexcept {
   Scheduler& scheduler = fabric_.scheduler();
   scheduler.fold(message.size());
   to.last_due = std::max(to.last_due, saturating_add(scheduler.now(), fabric_.delay(message.size(), number_)));
-  to.queue.push_back({to.last_due, std::move(message), scheduler.here()});
+  std::vector<std::uint64_t> relies_on;
+  if (const MemoryWatch* const watch = fabric_.watch()) {
+    relies_on = watch->relied_on(ends_[from].process, to.process, message);
+  }
+  to.queue.push_back({to.last_due, std::move(message), scheduler.here(), std::move(relies_on)});
   if (to.size() == 1 && (is_open_ || other(from) == acceptor)) {
     schedule_head(other(from));
   }
@@ -198,6 +203,9 @@ void SimStream::arrive(Step& step) noexcept {
     return;
   }
   end.held = {};
+  if (MemoryWatch* const watch = self.fabric_.watch()) {
+    watch->message_arrives(end.queue[end.head].relies_on, self.ends_[other(own.side)].process, end.process);
+  }
   wire::Bytes message = std::move(end.queue[end.head++].bytes);
   if (end.size() == 0) {
     end.queue.clear();

@@ -60,7 +60,8 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   struct Message {
     TimePoint due;
     wire::Bytes bytes;
-    Cause cause{};  // for traces: the step that sent it
+    Cause cause{};                           // for traces: the step that sent it
+    std::vector<std::uint64_t> relies_on{};  // for findings: see MemoryWatch::relied_on
   };
   struct Own : Step {
     Own(Function function, SimStream* owner, Side side_given) noexcept

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <ferry/queue/queue_connection.hpp>
+#include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_stream.hpp>
+#include <ferry/sim/watched_connection.hpp>
 #include <ferry/transport/node_core.hpp>
 
 namespace ferry::sim {
@@ -15,7 +17,7 @@ SimTransport::SimTransport(NodeCore& node, SimFabric& fabric, ProcessNumber proc
       fabric_(fabric),
       process_(process),
       port_(port),
-      domain_(fabric.scheduler(), process, node.regions()),
+      domain_(fabric, process, node.regions()),
       nic_(fabric.network(), process, domain_),
       server_(node, nic_, TransportId::sim) {
   domain_.set_nic(nic_);
@@ -51,8 +53,12 @@ std::vector<Address> SimTransport::addresses() const {
 }
 
 std::unique_ptr<Connection> SimTransport::connect(const Peer& peer, ConnectionEvents& events, std::string&) {
-  return std::make_unique<queue::QueueConnection>(node_, peer, events, nic_, std::make_unique<SimDialer>(*this, peer),
-                                                  TransportId::sim);
+  const auto make = [&](ConnectionEvents& told) -> std::unique_ptr<Connection> {
+    return std::make_unique<queue::QueueConnection>(node_, peer, told, nic_, std::make_unique<SimDialer>(*this, peer),
+                                                    TransportId::sim);
+  };
+  MemoryWatch* const watch = fabric_.watch();
+  return watch == nullptr ? make(events) : std::make_unique<WatchedConnection>(*watch, process_, peer, events, make);
 }
 
 void SimTransport::stop_listening() noexcept {

@@ -6,6 +6,8 @@
 
 #include <ferry/base/check.hpp>
 #include <ferry/base/limits.hpp>
+#include <ferry/sim/finding_log.hpp>
+#include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_fabric.hpp>
 #include <ferry/sim/virtual_time.hpp>
 
@@ -37,6 +39,8 @@ std::string_view to_string(Outcome outcome) noexcept {
       return "failed";
     case Outcome::invariant:
       return "invariant violated";
+    case Outcome::finding:
+      return "finding";
     case Outcome::stuck:
       return "stuck";
     case Outcome::steps:
@@ -65,7 +69,13 @@ World::World(const WorldOptions& options)
       fabric_(std::make_unique<SimFabric>(scheduler_, options.fabric)),
       log_(options.log),
       faults_(*this, options_.hosts) {
-  scheduler_.trace_to(options_.trace);
+  if (options_.findings != FindingMode::off) {
+    finding_log_ = std::make_unique<FindingLog>(*this, options_.findings, options_.expected, options_.trace);
+    memory_watch_ = std::make_unique<MemoryWatch>(*this, *finding_log_);
+    finding_log_->before_step([watch = memory_watch_.get()] { watch->step_ended(); });
+    fabric_->watch(memory_watch_.get());
+  }
+  scheduler_.trace_to(finding_log_ != nullptr ? finding_log_.get() : options_.trace);
   for (std::byte& byte : secret_) {
     byte = static_cast<std::byte>(random(Purpose::secret).next());
   }
@@ -148,6 +158,16 @@ void World::fail(std::string what, Outcome outcome) noexcept {
   scheduler_.request_stop();
 }
 
+void World::expect_races(std::span<const std::byte> bytes) noexcept {
+  if (finding_log_ != nullptr) {
+    finding_log_->expect(bytes.data(), bytes.size());
+  }
+}
+
+void World::expect_races(const RDMABuffer& buffer) noexcept {
+  expect_races(std::span(static_cast<const std::byte*>(buffer.data()), buffer.size()));
+}
+
 void World::trace(const Process* process, TracedEvent::Kind kind, std::string_view text) {
   if (TraceSink* sink = scheduler_.trace()) {
     sink->on_event(
@@ -158,6 +178,9 @@ void World::trace(const Process* process, TracedEvent::Kind kind, std::string_vi
 // Its children do not survive it.
 void World::process_ended(Process& process, const ProcessExit& exit) noexcept {
   trace(&process, TracedEvent::Kind::ends, exit.to_text());
+  if (memory_watch_ != nullptr) {
+    memory_watch_->process_ended(process.number(), exit.how != ProcessExit::How::exited);
+  }
   for (const auto& child : processes_) {
     if (child->parent() == &process && child->is_alive() && !child->follow_.is_scheduled()) {
       scheduler_.schedule(child->follow_, StepKind::lifecycle, {}, child->number().value(),
@@ -184,6 +207,10 @@ WorldResult World::run() {
   const AdversityGuard adverse(&adversity_);
   swarm_.begin();
   const Scheduler::End end = scheduler_.run(nullptr);
+  if (memory_watch_ != nullptr) {
+    memory_watch_->step_ended();
+    memory_watch_->close();
+  }
   scheduler_.trace_to(nullptr);  // what is destroyed from now on is no part of the run
   WorldResult result;
   result.seed = options_.seed;
@@ -196,6 +223,10 @@ WorldResult World::run() {
     if (const std::uint64_t count = faults_.struck()[index]; count > 0) {
       result.struck.emplace(to_string(static_cast<Fault>(index)), count);
     }
+  }
+  if (finding_log_ != nullptr) {
+    result.findings = finding_log_->texts();
+    result.found = finding_log_->counts();
   }
   result.marks.insert(adversity_.marks().begin(), adversity_.marks().end());
   if (failed_ != Outcome::passed) {

@@ -10,14 +10,17 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <ferry/base/task.hpp>
+#include <ferry/buffer/rdma_buffer.hpp>
 #include <ferry/sim/choices.hpp>
 #include <ferry/sim/fabric_options.hpp>
 #include <ferry/sim/fault_plan.hpp>
 #include <ferry/sim/faults.hpp>
+#include <ferry/sim/findings.hpp>
 #include <ferry/sim/ongoing_faults.hpp>
 #include <ferry/sim/process.hpp>
 #include <ferry/sim/program.hpp>
@@ -30,6 +33,8 @@
 
 namespace ferry::sim {
 
+class FindingLog;
+class MemoryWatch;
 class SimFabric;
 
 // Where a process lives that another one has started.
@@ -49,12 +54,15 @@ struct WorldOptions {
   ChoiceSource* choices = nullptr;  // null: a random walk from the seed
   Log* log = nullptr;               // told every line too; null: nobody
   TraceSink* trace = nullptr;       // told what happens; null: nobody
+  FindingMode findings = FindingMode::off;
+  std::vector<FindingKind> expected{};  // findings that are none
 };
 
 enum class Outcome : std::uint8_t {
   passed,     // every process that the world started has ended, by exit(0) or by a crash that was asked for
   failed,     // fail() was called, or such a process exited with another status
   invariant,  // one that always() names did not hold
+  finding,    // a contract race, and FindingMode::fail
   stuck,      // nothing can happen any more, and some of them live
   steps,      // the step budget is used up
   crash,      // explored in a worker process, which died: an abort, a signal, a sanitizer's report
@@ -64,7 +72,9 @@ std::string_view to_string(Outcome outcome) noexcept;
 
 struct WorldResult {
   Outcome outcome{};
-  std::string what;  // failed: what; invariant: its name; stuck, steps: who waits for what, a line each
+  // failed: what; invariant: its name; finding: its kind, both sides, then what happened last, a line each; stuck,
+  // steps: who waits for what, a line each.
+  std::string what;
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;
   std::uint64_t hash = 0;  // of choices, ids, lengths and virtual times
@@ -73,6 +83,8 @@ struct WorldResult {
   std::vector<std::string> faults;              // what struck, in words: OngoingFaults::told()
   std::map<std::string, std::uint64_t> struck;  // by kind: how often
   std::map<std::string, std::uint64_t> marks;   // of ferry::sometimes: how often each was reached
+  std::vector<std::string> findings;            // the first few, in words as in `what`
+  std::map<std::string, std::uint64_t> found;   // findings by kind: how many
 
   // "failed after 1234 steps and 0.000251000 s, seed=7 hash=0x… data=0x…: what".
   std::string to_text() const;
@@ -116,6 +128,11 @@ class World {
 
   // Of that number, from 0; Error (invalid_argument) for one that there is not.
   Host host(std::size_t index) const;
+
+  // Readers and writers of these bytes know what they do (a seqlock, a flag that is polled): findings about them alone
+  // are none from now on.
+  void expect_races(std::span<const std::byte> bytes) noexcept;
+  void expect_races(const RDMABuffer& buffer) noexcept;
 
   // Faults now. To be called from a plan, or a process, which is struck at the end of its step.
   OngoingFaults& faults() noexcept { return faults_; }
@@ -165,6 +182,8 @@ class World {
   SeededChoices seeded_;
   std::array<Random, kPurposes> random_;
   Scheduler scheduler_;
+  std::unique_ptr<FindingLog> finding_log_;  // null: nobody looks
+  std::unique_ptr<MemoryWatch> memory_watch_;
   std::unique_ptr<SimFabric> fabric_;
   SimLog log_;
   JobSecret secret_{};

@@ -39,7 +39,7 @@ struct Arrival : Step, boost::intrusive::list_base_hook<> {
   std::uint64_t flow = 0;      // what has no order toward each other is of different flows
   std::uint64_t message = 0;   // which request; its chunks have no order
   std::uint64_t sequence = 0;  // of the packet, for the answer
-  std::byte* at = nullptr;
+  std::byte* at = nullptr;     // completion of a receive: where a send's bytes are
   std::uint64_t length = 0;
   std::uint64_t offset = 0;  // read: of `at` in what its key reaches
   wire::Bytes bytes;         // write, result: to be written, from `taken` on; read: so far

@@ -177,6 +177,7 @@ void ArrivalQueue::sample(Arrival& arrival) noexcept {
   wire::extend(arrival.bytes, count);
   if (count > 0) {
     std::memcpy(arrival.bytes.data() + arrival.taken, arrival.at + arrival.taken, count);
+    nic_.note_read(arrival.at + arrival.taken, count, queue_);
   }
   arrival.taken += count;
   if (arrival.taken < arrival.length) {
@@ -208,6 +209,7 @@ void ArrivalQueue::write_word(Arrival& arrival) noexcept {
     const std::uint64_t value = adds ? old + arrival.operand : arrival.operand;
     std::memcpy(arrival.at, &value, sizeof value);
     nic_.fold_data(arrival.at, sizeof value);
+    nic_.note_write(arrival, queue_);
   }
   arrival.has_unit = false;
   arrived_.erase(arrived_.iterator_to(arrival));
@@ -241,6 +243,7 @@ void ArrivalQueue::commit(Arrival& arrival) noexcept {
       if (arrival.length > 0) {
         std::memcpy(arrival.at, arrival.bytes.data(), arrival.length);
         nic_.fold_data(arrival.at, arrival.length);
+        nic_.note_write(arrival, queue_);
       }
   }
   give_back(arrival);

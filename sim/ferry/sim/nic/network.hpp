@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ferry/sim/fabric_options.hpp>
+#include <ferry/sim/nic/nic_watch.hpp>
 #include <ferry/sim/nic/packet.hpp>
 #include <ferry/sim/scheduler.hpp>
 
@@ -26,6 +27,10 @@ class Network {
 
   Scheduler& scheduler() const noexcept { return scheduler_; }
   const FabricOptions& options() const noexcept { return options_; }
+
+  // Is told what the NICs do to memory; outlives the network; null: nobody.
+  void watch(NicWatch* watch) noexcept { watch_ = watch; }
+  NicWatch* watch() const noexcept { return watch_; }
 
   // An empty packet; send() or give_back() follows.
   Packet& take_packet();
@@ -82,6 +87,7 @@ class Network {
 
   Scheduler& scheduler_;
   const FabricOptions options_;
+  NicWatch* watch_ = nullptr;
   std::uint32_t last_key_ = 0;
   std::vector<SimQueuePair*> ends_;  // by number - 1; null: gone
   std::vector<Port> ports_;          // by process number

@@ -88,6 +88,32 @@ void Nic::fold_data(const std::byte* at, std::uint64_t length) noexcept {
   network_.scheduler().fold_data(wire::ByteView(at, length));
 }
 
+void Nic::note_write(const Arrival& arrival, std::uint64_t queue) noexcept {
+  NicWatch* const watch = network_.watch();
+  if (watch == nullptr) {
+    return;
+  }
+  const SimQueuePair* const pair = network_.find(QueueNumber(static_cast<std::uint32_t>(queue)));
+  const bool is_put = arrival.kind == Arrival::Kind::write && pair != nullptr;
+  const std::uint64_t length = arrival.kind == Arrival::Kind::atomic ? sizeof(std::uint64_t) : arrival.length;
+  watch->on_write(is_put ? pair->remote_process() : ProcessNumber{}, process_, arrival.at, length);
+}
+
+void Nic::note_read(const std::byte* at, std::uint64_t length, std::uint64_t queue) noexcept {
+  if (NicWatch* const watch = network_.watch()) {
+    if (const SimQueuePair* const pair = network_.find(QueueNumber(static_cast<std::uint32_t>(queue)))) {
+      watch->on_read(pair->remote_process(), process_, at, length);
+    }
+  }
+}
+
+void Nic::note_send(const SimQueuePair& queue, const Arrival& entry) noexcept {
+  if (NicWatch* const watch = network_.watch(); watch != nullptr && entry.at != nullptr) {
+    watch->on_send(queue.remote_process(), process_,
+                   wire::ByteView(entry.at, static_cast<std::size_t>(entry.entry.length)));
+  }
+}
+
 Nic::Pause Nic::pause(const Arrival& arrival, std::uint64_t queue) noexcept {
   const bool may_be_held = arrival.kind == Arrival::Kind::write && arrival.is_on_its_way;
   const Duration latency = options().latency;

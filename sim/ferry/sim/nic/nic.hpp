@@ -72,6 +72,12 @@ class Nic final : public queue::Device {
   std::uint64_t choose(ChoiceKind kind, std::uint64_t n, QueueNumber queue) noexcept {
     return network_.scheduler().choose(kind, n, queue.value());
   }
+  // Tells the network's NicWatch, if it has one, that these bytes of this process were written or sampled for the
+  // other end of the queue pair, or that its message is there.
+  void note_write(const Arrival& arrival, std::uint64_t queue) noexcept;
+  void note_read(const std::byte* at, std::uint64_t length, std::uint64_t queue) noexcept;
+  void note_send(const SimQueuePair& queue, const Arrival& entry) noexcept;
+
   // How long an arrival that may act waits all the same; how much of a copy is done at once (offset: of `at`, in
   // something that does not hang on where memory happens to lie); how long the NIC idles.
   Pause pause(const Arrival& arrival, std::uint64_t queue) noexcept;

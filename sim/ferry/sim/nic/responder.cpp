@@ -104,6 +104,7 @@ void Responder::accept(Flow& flow, Packet& packet) noexcept {
     entry.flow = header.flow;
     entry.message = header.message;
     entry.invalidates = header.invalidates;
+    entry.at = header.verb == Verb::send ? flow.receive.local : nullptr;
     entry.entry = {.id = flow.receive.id,
                    .is_receive = true,
                    .has_immediate = header.has_immediate,
@@ -258,6 +259,7 @@ void Responder::on_entry(Arrival& arrival) noexcept {
   if (arrival.invalidates != 0) {
     nic_.memory().invalidate(arrival.invalidates);
   }
+  nic_.note_send(queue_, arrival);
   nic_.complete(queue_, arrival.entry);
 }
 
