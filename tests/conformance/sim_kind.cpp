@@ -31,6 +31,20 @@ sim::FabricOptions fabric_for(const sim::NicProfile& profile, bool is_lossy) {
   return fabric;
 }
 
+// What the whole run covered.
+struct Tally final : testing::Environment {
+  static inline std::uint64_t worlds = 0;
+  static inline std::uint64_t steps = 0;
+  void TearDown() override { fmt::print("simulated: {} worlds, {} steps\n", worlds, steps); }
+};
+const testing::Environment* const tally = testing::AddGlobalTestEnvironment(new Tally);
+
+// FERRY_FIRST_SEED: where the seeds of each scenario begin.
+std::uint64_t first_seed() {
+  const char* const asked = std::getenv("FERRY_FIRST_SEED");
+  return asked == nullptr ? 1 : std::strtoull(asked, nullptr, 10);
+}
+
 class SimCluster final : public Cluster {
  public:
   SimCluster(const sim::FabricOptions& fabric, const Traits& traits, Scenario scenario, const ScenarioOptions& options,
@@ -148,11 +162,13 @@ class SimKind final : public ClusterKind {
 
   void play(Scenario scenario, const ScenarioOptions& options) const override {
     const bool one = std::getenv("FERRY_SEED") != nullptr;
-    const std::uint64_t first = one ? seed_from_environment() : 1;
+    const std::uint64_t first = one ? seed_from_environment() : first_seed();
     const Watchdog watchdog(name_of_running_test());
     for (std::uint64_t seed = first; seed < first + (one ? 1 : kSeedFactor * options.seeds); ++seed) {
       SimCluster cluster(fabric_, traits_, scenario, options, seed);
       const sim::WorldResult result = cluster.run();
+      ++Tally::worlds;
+      Tally::steps += result.steps;
       if (result.outcome != sim::Outcome::passed) {
         ADD_FAILURE() << result.to_text();
       }
