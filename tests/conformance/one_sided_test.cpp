@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <vector>
@@ -266,6 +267,49 @@ Task<void> many_at_once(Cluster& cluster) {
 }
 TEST_P(OneSided, ManyOperationsMayBeUnderWayAtOnce) {
   play(many_at_once);
+}
+
+// The NIC's own domain: atomic among all initiators, each executed once with the old value told.
+Task<void> add_on_the_nic(BufferRef word, std::uint64_t times, std::vector<std::uint64_t>& olds) {
+  for (std::uint64_t round = 0; round < times; ++round) {
+    olds.push_back(co_await word.fetch_add(1));
+  }
+}
+
+Task<void> nic_atomics(Cluster& cluster) {
+  constexpr std::uint64_t kTimes = 20;
+  if (!cluster.traits().has_nic_atomics) {
+    co_return;  // registering such memory is refused: errors_one_sided_test.cpp
+  }
+  Shared<std::uint64_t> owner(cluster, 1, 2, 0, {.atomics = AtomicDomain::nic});
+  std::array<std::vector<std::uint64_t>, 3> olds;
+  std::vector<Running<void>> adding;
+  for (std::size_t node = 0; node < olds.size(); ++node) {
+    const BufferRef word = owner.ref(cluster, node).subrange(0, 8);
+    adding.push_back(start(cluster.on(node, add_on_the_nic(word, kTimes, olds[node]))));
+  }
+  for (Running<void>& one : adding) {
+    co_await one;
+  }
+  EXPECT_EQ(owner.values[0], kTimes * olds.size());
+  std::vector<std::uint64_t> all;
+  for (const auto& own : olds) {
+    EXPECT_TRUE(std::ranges::is_sorted(own));
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  std::ranges::sort(all);
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    EXPECT_EQ(all[index], index) << "an addition was lost, or counted twice";
+  }
+  const BufferRef second = owner.ref(cluster, 0).subrange(8, 8);
+  const std::uint64_t failed = co_await second.compare_swap(7, 1);
+  EXPECT_EQ(failed, 0U);
+  const std::uint64_t swapped = co_await second.compare_swap(0, 5);
+  EXPECT_EQ(swapped, 0U);
+  EXPECT_EQ(owner.values[1], 5U);
+}
+TEST_P(OneSided, AtomicsOfTheNICAreAtomicAmongAllInitiators) {
+  play(nic_atomics, {.nodes = 3});
 }
 
 }  // namespace
