@@ -4,7 +4,7 @@
 
 #include <ferry/sim/explore.hpp>
 
-#include "findings_scenes.hpp"
+#include "findings_ordered_scenes.hpp"
 
 namespace ferry::sim::test {
 namespace {
@@ -99,6 +99,8 @@ TEST(Findings, NameBothSidesAndTheBytesAndWhatHappenedLast) {
   EXPECT_THAT(portable_finding("two reads into one buffer"),
               AllOf(HasSubstr("user's read_into of 256 bytes at owner"),
                     HasSubstr("uses bytes 0 to 255 of the local buffer of user's read_into of 256 bytes at owner")));
+  EXPECT_THAT(portable_finding("a peer writes to the source"),
+              AllOf(HasSubstr("a write of other changed bytes "), HasSubstr("of the source of user's write_from")));
   EXPECT_THAT(portable_finding("used after it was revoked"),
               ContainsRegex("user's read_into of 256 bytes at owner \\(bytes 0 to 255 of region 1 of 256 bytes, begun "
                             "at 0\\.[0-9]+ s\\): owner had revoked that region at 0\\.[0-9]+ s"));
