@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include <ferry/base/as_result.hpp>
 #include <ferry/buffer/batch.hpp>
 #include <ferry/buffer/sequence.hpp>
 #include <ferry/transport/inbound.hpp>

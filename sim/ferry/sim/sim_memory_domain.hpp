@@ -42,7 +42,6 @@ class SimMemoryDomain final : public MemoryDomain, public NicMemory {
   const ProcessNumber process_;
   RegionTable& regions_;
   Nic* nic_ = nullptr;
-  std::uint32_t last_key_ = 0;
   std::map<std::uint32_t, Attached> attached_;  // by key
   std::vector<std::uint32_t> keys_;             // by slot; 0: none
 };
