@@ -69,7 +69,7 @@ TEST(Findings, WhatIsOrderedInOtherWaysIsNone) {
   for (const Scene& scene : kOrdered) {
     for (const NicProfile& profile : kNicProfiles) {
       for (const std::uint64_t lost_one_in : {0, 20}) {
-        EXPECT_EQ(first_finding(scene, Mistake::none, profile, kSeedsWithout / 2, lost_one_in), "")
+        EXPECT_EQ(first_finding(scene, Mistake::none, profile, kSeedsWithout / 5, lost_one_in), "")
             << scene.name << ", " << profile.name << ", lost one in " << lost_one_in;
       }
     }
