@@ -1,5 +1,7 @@
 // Random programs in random order with random faults: whatever happens, every operation ends once, says the truth about
 // what it did, and leaves memory quiet.
+#include <sanitizers.hpp>
+
 #include "queue_fixture.hpp"
 
 #include <cstdio>
@@ -382,7 +384,7 @@ INSTANTIATE_TEST_SUITE_P(Queue, RandomPrograms,
 TEST_P(RandomPrograms, EndOnceTellTheTruthAndLeaveMemoryQuiet) {
   const char* const fixed = std::getenv("FERRY_SEED");
   const std::uint64_t first = fixed == nullptr ? 1 : std::strtoull(fixed, nullptr, 10);
-  const std::uint64_t count = fixed == nullptr ? 100 : 1;
+  const std::uint64_t count = fixed == nullptr ? (test::kSanitized ? 25 : 100) : 1;
   std::printf("seeds %llu to %llu; one again: FERRY_SEED=N queue_random_test\n", static_cast<unsigned long long>(first),
               static_cast<unsigned long long>(first + count - 1));
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
