@@ -334,7 +334,7 @@ inline Task<void> tell(Island& island, Shared& shared, Mistake mistake) {
     co_await data.flush();
   }
   wire::Bytes message;
-  wire::extend(message, 32);
+  std::fill_n(wire::extend(message, 32), 32, std::byte{0});
   message.data()[0] = std::byte{2};
   Peer& peer = island.node().peers().find_or_add(shared.board.references.at("data").owner);
   require(!peer.send(std::move(message)), "the owner is gone already");
