@@ -155,7 +155,7 @@ Task<void> survive_crashes(World& world, Context& context) {
   world.at(3s).crash(world.host(1));
   for (std::uint64_t round = 0; round < 10; ++round) {
     auto adding = as_result(cluster.server.call<&Counter::add>(round));
-    co_await adding;
+    static_cast<void>(co_await adding);
     co_await sleep_for(1s);
   }
   co_await world.heal();
