@@ -18,7 +18,11 @@ constexpr std::array<std::int64_t, 8> kEighths{8, 0, 1, 4, 16, 32, 128, 512};
 
 SimFabric::SimFabric(Scheduler& scheduler, const FabricOptions& options) : network_(scheduler, options) {}
 
-SimFabric::~SimFabric() = default;
+SimFabric::~SimFabric() {
+  for (const auto& stream : streams_) {
+    stream->abandon();
+  }
+}
 
 void SimFabric::watch(MemoryWatch* watch) noexcept {
   watch_ = watch;

@@ -65,9 +65,16 @@ SimStream::SimStream(SimFabric& fabric, SimTransport& from, const Peer& peer, qu
 }
 
 SimStream::~SimStream() {
-  end(dialer);
-  end(acceptor);
-  fabric_.scheduler().withdraw(handshake_);
+  abandon();
+}
+
+void SimStream::abandon() noexcept {
+  if (!is_abandoned_) {
+    end(dialer);
+    end(acceptor);
+    fabric_.scheduler().withdraw(handshake_);
+    is_abandoned_ = true;
+  }
 }
 
 ProcessId SimStream::peer_of(Side side) const noexcept {

@@ -53,6 +53,9 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   void fall_silent(ProcessNumber from, ProcessNumber to) noexcept;
   void speak_again(ProcessNumber from, ProcessNumber to) noexcept;
 
+  // The fabric ends; whoever still holds an end may keep it.
+  void abandon() noexcept;
+
   // Both ends are closed and nothing is under way.
   bool is_over() const noexcept;
 
@@ -113,6 +116,7 @@ class SimStream : public std::enable_shared_from_this<SimStream> {
   std::array<End, 2> ends_;
   bool is_answered_ = false;  // the request has been at the peer
   bool is_open_ = false;
+  bool is_abandoned_ = false;  // the fabric is gone
   Failure refusal_{};
   Duration answer_after_{};  // on top of what it takes
   PeerState refusal_state_ = PeerState::unknown;
