@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <ferry/base/failure.hpp>
 #include <ferry/base/time.hpp>
@@ -47,6 +48,11 @@ struct FabricOptions {
   std::uint64_t duplicate_one_in = 0;               // same
   std::uint64_t delay_one_in = 0;  // same; by up to 64 latencies, and what follows on that queue pair waits behind it
   std::uint64_t stall_one_in = 0;  // a NIC does nothing for up to 256 latencies before it sends one
+
+  // Memory whose contents do not matter, for worlds with more of it than there is: address space that nobody touches,
+  // and that all processes may share. To and from it, NICs move no bytes but take the time, do not tear packets and do
+  // not dawdle; elsewhere its bytes arrive as zeros. Not for atomics. Outlives the world.
+  std::span<std::byte> ghost{};
 
   // Processes.
   Duration start_time = std::chrono::milliseconds(1);  // from ProcessHost::start to the child's first step

@@ -42,7 +42,7 @@ struct Arrival : Step, boost::intrusive::list_base_hook<> {
   std::byte* at = nullptr;     // completion of a receive: where a send's bytes are
   std::uint64_t length = 0;
   std::uint64_t offset = 0;  // read: of `at` in what its key reaches
-  wire::Bytes bytes;         // write, result: to be written, from `taken` on; read: so far
+  wire::Bytes bytes;         // write, result: to be written, from `taken` on; read: so far; none of ghosts
   std::uint64_t taken = 0;   // bytes of it that are done
 
   queue::Verb verb{};  // atomics

@@ -174,8 +174,8 @@ void ArrivalQueue::sample(Arrival& arrival) noexcept {
   const std::uint64_t count = is_draining_ ? arrival.length - arrival.taken
                                            : nic_.torn(arrival.at + arrival.taken, arrival.offset + arrival.taken,
                                                        arrival.length - arrival.taken, queue_);
-  wire::extend(arrival.bytes, count);
-  if (count > 0) {
+  if (count > 0 && !nic_.network().is_ghost(arrival.at, arrival.length)) {
+    wire::extend(arrival.bytes, count);
     std::memcpy(arrival.bytes.data() + arrival.taken, arrival.at + arrival.taken, count);
     nic_.note_read(arrival.at + arrival.taken, count, queue_);
   }
@@ -240,8 +240,12 @@ void ArrivalQueue::commit(Arrival& arrival) noexcept {
       events_.on_barrier(arrival);
       break;
     default:
-      if (arrival.length > 0) {
-        std::memcpy(arrival.at, arrival.bytes.data(), arrival.length);
+      if (arrival.length > 0 && !nic_.network().is_ghost(arrival.at, arrival.length)) {
+        if (arrival.bytes.empty()) {
+          std::memset(arrival.at, 0, arrival.length);
+        } else {
+          std::memcpy(arrival.at, arrival.bytes.data(), arrival.length);
+        }
         nic_.fold_data(arrival.at, arrival.length);
         nic_.note_write(arrival, queue_);
       }

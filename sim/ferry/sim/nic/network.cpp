@@ -11,6 +11,14 @@ namespace {
 constexpr std::uint64_t kLongestDelay = 64;  // latencies
 constexpr std::size_t kKeptBytes = 16384;    // of buffer that a free packet keeps
 
+// Bytes that take airtime; those of ghosts are not in the packet.
+std::uint64_t payload_of(const PacketHeader& header) noexcept {
+  const bool carries = header.kind == PacketHeader::Kind::request
+                           ? header.verb == queue::Verb::put || header.verb == queue::Verb::send
+                           : header.kind == PacketHeader::Kind::response;
+  return carries ? header.length : 0;
+}
+
 }  // namespace
 
 Packet::Packet() noexcept : Step(&Network::arrive) {}
@@ -98,7 +106,7 @@ void Network::transmit(Packet& packet, SimQueuePair& from, const Link& link) noe
   const std::uint64_t speed = link.bytes_per_microsecond == 0
                                   ? options_.bytes_per_microsecond
                                   : std::min(options_.bytes_per_microsecond, link.bytes_per_microsecond);
-  const Duration airtime(static_cast<std::int64_t>(packet.bytes.size() * 1000 / speed));
+  const Duration airtime(static_cast<std::int64_t>(payload_of(packet.header) * 1000 / speed));
   TimePoint& sends_until = port_of(from.process()).sends_until;
   sends_until = std::max(sends_until, scheduler_.now()) + airtime;
   TimePoint due = sends_until + options_.latency + link.latency;

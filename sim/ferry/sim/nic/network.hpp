@@ -4,6 +4,7 @@
 // one packet at a time. Owner: the fabric. One thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -31,6 +32,13 @@ class Network {
   // Is told what the NICs do to memory; outlives the network; null: nobody.
   void watch(NicWatch* watch) noexcept { watch_ = watch; }
   NicWatch* watch() const noexcept { return watch_; }
+
+  // Whether all of these bytes are ghosts (FabricOptions::ghost).
+  bool is_ghost(const std::byte* at, std::uint64_t length) const noexcept {
+    const std::span<std::byte> ghost = options_.ghost;
+    return !ghost.empty() && !std::less<>()(at, ghost.data()) &&
+           !std::less<>()(ghost.data() + ghost.size(), at + length);
+  }
 
   // An empty packet; send() or give_back() follows.
   Packet& take_packet();

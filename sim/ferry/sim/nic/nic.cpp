@@ -115,6 +115,11 @@ void Nic::note_send(const SimQueuePair& queue, const Arrival& entry) noexcept {
 }
 
 Nic::Pause Nic::pause(const Arrival& arrival, std::uint64_t queue) noexcept {
+  if (arrival.is_data() || arrival.kind == Arrival::Kind::read) {
+    if (network_.is_ghost(arrival.at, arrival.length)) {
+      return {};
+    }
+  }
   const bool may_be_held = arrival.kind == Arrival::Kind::write && arrival.is_on_its_way;
   const Duration latency = options().latency;
   switch (network_.scheduler().choose(ChoiceKind::place, 8, queue)) {
@@ -133,6 +138,9 @@ Nic::Pause Nic::pause(const Arrival& arrival, std::uint64_t queue) noexcept {
 
 // Granules are counted from the offset, words from the address.
 std::uint64_t Nic::torn(const std::byte* at, std::uint64_t offset, std::uint64_t length, std::uint64_t queue) noexcept {
+  if (network_.is_ghost(at, length)) {
+    return length;
+  }
   const std::size_t granule = options().granule;
   const std::uint64_t position = offset + (reinterpret_cast<std::uintptr_t>(at) - offset) % sizeof(std::uint64_t);
   const std::uint64_t first = granule - position % granule;

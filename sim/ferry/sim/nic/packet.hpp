@@ -50,7 +50,7 @@ struct Packet : Step {
 
   Network* network = nullptr;
   PacketHeader header{};
-  wire::Bytes bytes;
+  wire::Bytes bytes;  // none of ghosts, whatever the length
 };
 
 }  // namespace ferry::sim

@@ -94,6 +94,7 @@ void Requester::read_early(Work& work) noexcept {
   const queue::WorkRequest& request = work.request;
   const litmus::Profile& order = litmus::profile_of(nic_.options().profile->order);
   if (has_response(request.verb) || request.fenced || work.packets > 1 || request.length == 0 || works_.size() == 1 ||
+      nic_.network().is_ghost(request.local, request.length) ||
       order.row(litmus::SubAction::put_read).put_reads != litmus::Extent::none ||
       nic_.choose(ChoiceKind::early, 4, queue_.number()) != 3 ||
       results_.holds_back_put(request.local, request.length)) {
@@ -192,7 +193,7 @@ bool Requester::send_next(Work& work) noexcept {
       packet.bytes = std::exchange(work.early, {});
     } else if (offset < work.copy.size()) {  // it was sent before
       packet.bytes.append(wire::ByteView(work.copy.data() + offset, length));
-    } else {
+    } else if (!network.is_ghost(request.local + offset, length)) {
       wire::extend(packet.bytes, length);
       std::memcpy(packet.bytes.data(), request.local + offset, length);
     }
@@ -351,7 +352,7 @@ void Requester::take_response(Work& work, Packet& packet) noexcept {
   const std::uint64_t offset = (packet.header.sequence - work.first) * nic_.options().mtu;
   std::uint64_t at = 0;
   for (;;) {
-    const std::uint64_t left = packet.bytes.size() - at;
+    const std::uint64_t left = packet.header.length - at;
     const std::uint64_t count = nic_.torn(work.request.local + offset + at, offset + at, left, queue_.number().value());
     Arrival& arrival = nic_.take_arrival();
     arrival.kind = Arrival::Kind::result;
@@ -359,9 +360,11 @@ void Requester::take_response(Work& work, Packet& packet) noexcept {
     arrival.message = work.number;
     arrival.at = work.request.local + offset + at;
     arrival.length = count;
-    arrival.bytes.append(wire::ByteView(packet.bytes.data() + at, count));
+    if (!packet.bytes.empty()) {
+      arrival.bytes.append(wire::ByteView(packet.bytes.data() + at, count));
+    }
     at += count;
-    const bool is_last = at == packet.bytes.size();
+    const bool is_last = at == packet.header.length;
     work.results += is_last ? 0 : 1;
     results_.arrive(arrival);
     if (is_last) {

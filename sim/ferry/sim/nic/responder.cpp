@@ -30,13 +30,13 @@ void Responder::on_request(Packet& packet) noexcept {
     if (flow.is_refused) {
       // The refusal may have got lost.
       if (nic_.options().profile->is_datagrams && header.sequence >= flow.expected) {
-        send(header.flow, flow.expected, PacketHeader::Kind::refusal, {});
+        send(header.flow, flow.expected, PacketHeader::Kind::refusal, 0, {});
       }
     } else if (header.sequence < flow.expected) {
       again(flow, packet);
     } else if (header.sequence > flow.expected) {
       if (!std::exchange(flow.has_complained, true)) {
-        send(header.flow, flow.expected, PacketHeader::Kind::out_of_sequence, {});
+        send(header.flow, flow.expected, PacketHeader::Kind::out_of_sequence, 0, {});
       }
     } else {
       accept(flow, packet);
@@ -61,7 +61,7 @@ void Responder::accept(Flow& flow, Packet& packet) noexcept {
   const bool tells =
       header.is_last && (header.verb == Verb::send || (header.verb == Verb::put && header.has_immediate));
   if ((begins_send || (tells && header.verb == Verb::put)) && receives() == 0) {
-    send(header.flow, header.sequence, PacketHeader::Kind::receiver_not_ready, {});
+    send(header.flow, header.sequence, PacketHeader::Kind::receiver_not_ready, 0, {});
     return;
   }
   if (begins_send) {
@@ -134,16 +134,18 @@ bool Responder::reach(Flow& flow, const Packet& packet, std::byte*& at) noexcept
 // Bytes toward memory, torn anywhere at a granule: the parts have no order.
 void Responder::place(const Packet& packet, std::byte* at) noexcept {
   std::uint64_t done = 0;
-  while (done < packet.bytes.size()) {
+  while (done < packet.header.length) {
     const std::uint64_t count =
-        nic_.torn(at + done, packet.header.remote.address + done, packet.bytes.size() - done, queue_.number().value());
+        nic_.torn(at + done, packet.header.remote.address + done, packet.header.length - done, queue_.number().value());
     Arrival& arrival = nic_.take_arrival();
     arrival.kind = Arrival::Kind::write;
     arrival.flow = packet.header.flow;
     arrival.message = packet.header.message;
     arrival.at = at + done;
     arrival.length = count;
-    arrival.bytes.append(wire::ByteView(packet.bytes.data() + done, count));
+    if (!packet.bytes.empty()) {
+      arrival.bytes.append(wire::ByteView(packet.bytes.data() + done, count));
+    }
     done += count;
     inbound_.arrive(arrival);
   }
@@ -178,6 +180,7 @@ void Responder::again(Flow& flow, Packet& packet) noexcept {
       answer(flow, header, PacketHeader::Kind::response, false);
       Answer& last = flow.answers.back();
       last.bytes.append(wire::ByteView(reinterpret_cast<const std::byte*>(&saved->second), sizeof saved->second));
+      last.length = sizeof saved->second;
       last.is_ready = true;
       send_ready(header.flow, flow);
     }
@@ -194,7 +197,7 @@ void Responder::again(Flow& flow, Packet& packet) noexcept {
 }
 
 void Responder::answer(Flow& flow, const PacketHeader& header, PacketHeader::Kind kind, bool is_ready) noexcept {
-  flow.answers.push_back({header.sequence, kind, is_ready, {}});
+  flow.answers.push_back({header.sequence, kind, is_ready, 0, {}});
   if (is_ready) {
     send_ready(header.flow, flow);
   }
@@ -208,16 +211,17 @@ void Responder::send_ready(std::uint64_t id, Flow& flow) noexcept {
     Answer first = std::move(flow.answers.front());
     flow.answers.erase(flow.answers.begin());
     if (!is_covered) {
-      send(id, first.sequence, first.kind, std::move(first.bytes));
+      send(id, first.sequence, first.kind, first.length, std::move(first.bytes));
     }
   }
 }
 
-void Responder::send(std::uint64_t flow, std::uint64_t sequence, PacketHeader::Kind kind, wire::Bytes bytes) noexcept {
+void Responder::send(std::uint64_t flow, std::uint64_t sequence, PacketHeader::Kind kind, std::uint64_t length,
+                     wire::Bytes bytes) noexcept {
   Packet& packet = nic_.network().take_packet();
   packet.header = {.kind = kind, .from = queue_.number(), .to = queue_.remote(), .flow = flow, .sequence = sequence};
+  packet.header.length = length;
   packet.bytes = std::move(bytes);
-  packet.header.length = packet.bytes.size();
   nic_.network().send(packet, queue_);
 }
 
@@ -229,7 +233,8 @@ void Responder::answer_with(const Arrival& arrival, const std::byte* bytes, std:
   if (found == flow.answers.end()) {
     return;
   }
-  if (length > 0) {
+  found->length = length;
+  if (length > 0 && bytes != nullptr) {
     found->bytes.append(wire::ByteView(bytes, length));
   }
   found->is_ready = true;
@@ -237,7 +242,7 @@ void Responder::answer_with(const Arrival& arrival, const std::byte* bytes, std:
 }
 
 void Responder::on_read(Arrival& arrival) noexcept {
-  answer_with(arrival, arrival.bytes.data(), arrival.length);
+  answer_with(arrival, arrival.bytes.empty() ? nullptr : arrival.bytes.data(), arrival.length);
 }
 
 void Responder::on_atomic(Arrival& arrival) noexcept {

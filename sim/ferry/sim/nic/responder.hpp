@@ -49,7 +49,8 @@ class Responder final : private ArrivalEvents {
     std::uint64_t sequence;
     PacketHeader::Kind kind;
     bool is_ready;
-    wire::Bytes bytes;
+    std::uint64_t length;
+    wire::Bytes bytes;  // none: of ghosts
   };
   struct Flow {
     std::uint64_t expected = 0;   // number of the next packet
@@ -74,9 +75,11 @@ class Responder final : private ArrivalEvents {
   void place(const Packet& packet, std::byte* at) noexcept;
   void begin(const PacketHeader& header, Arrival::Kind kind, std::byte* at) noexcept;
   void answer(Flow& flow, const PacketHeader& header, PacketHeader::Kind kind, bool is_ready) noexcept;
+  // bytes: null for those of ghosts.
   void answer_with(const Arrival& arrival, const std::byte* bytes, std::uint64_t length) noexcept;
   void send_ready(std::uint64_t id, Flow& flow) noexcept;
-  void send(std::uint64_t flow, std::uint64_t sequence, PacketHeader::Kind kind, wire::Bytes bytes) noexcept;
+  void send(std::uint64_t flow, std::uint64_t sequence, PacketHeader::Kind kind, std::uint64_t length,
+            wire::Bytes bytes) noexcept;
   void refuse(Flow& flow, const PacketHeader& header) noexcept;
 
   SimQueuePair& queue_;
