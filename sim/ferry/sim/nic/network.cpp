@@ -107,18 +107,23 @@ void Network::transmit(Packet& packet, SimQueuePair& from, const Link& link) noe
                                   ? options_.bytes_per_microsecond
                                   : std::min(options_.bytes_per_microsecond, link.bytes_per_microsecond);
   const Duration airtime(static_cast<std::int64_t>(payload_of(packet.header) * 1000 / speed));
-  TimePoint& sends_until = port_of(from.process()).sends_until;
-  sends_until = std::max(sends_until, scheduler_.now()) + airtime;
-  TimePoint due = sends_until + options_.latency + link.latency;
+  // A NIC takes turns among its queue pairs: what carries nothing waits for no other's payload.
+  TimePoint sent = scheduler_.now();
+  if (airtime > Duration::zero()) {
+    TimePoint& sends_until = port_of(from.process()).sends_until;
+    sends_until = std::max(sends_until, sent) + airtime;
+    sent = sends_until;
+  }
+  TimePoint due = sent + options_.latency + link.latency;
   if (happens(ChoiceKind::delay, rates_.delay, from.number())) {
     due += options_.latency *
            static_cast<std::int64_t>(scheduler_.choose(ChoiceKind::latency, kLongestDelay, from.number().value()));
   }
-  TimePoint& takes_until = port_of(to).takes_until;
-  if (takes_until > due - airtime) {
-    due = takes_until + airtime;
+  if (airtime > Duration::zero()) {
+    TimePoint& takes_until = port_of(to).takes_until;
+    due = std::max(due, takes_until + airtime);
+    takes_until = due;
   }
-  takes_until = std::max(takes_until, due);
   due = from.behind_earlier_packets(due);
   if (happens(ChoiceKind::duplicate, rates_.duplicate, from.number())) {
     Packet& copy = take_packet();
