@@ -109,6 +109,34 @@ TEST(NetworkFault, WhatIsHeldArrivesOnceItIsReleased) {
   }
 }
 
+Task<void> write_while_held_and_no_longer_cut(Island& island, Cast& cast) {
+  World& world = island.world();
+  Process& owner = *world.processes()[0];
+  Process& self = *world.processes()[1];
+  BufferRef word = co_await wait_for(cast.board, "word", island);
+  auto first = write_one(word, 1);
+  co_await first;
+  world.faults().cut(self, owner);
+  world.faults().hold(self, owner);
+  world.faults().mend(self, owner);
+  const TimePoint start = world.now();
+  auto second = write_one(word, 2);
+  cast.codes.push_back(co_await second);
+  cast.times.push_back(world.now() - start);
+  cast.board.numbers["over"] = 1;
+}
+
+TEST(NetworkFault, WhatIsHeldStaysSilentWhenACutOfTheSameWayIsMended) {
+  Cast cast;
+  World world({.seed = 2});
+  world.start("owner", run_task([&](Island& island) { return own(island, cast.board, cast.word); }));
+  world.start("writer", run_task([&](Island& island) { return write_while_held_and_no_longer_cut(island, cast); }));
+  const WorldResult result = world.run();
+  ASSERT_EQ(result.outcome, Outcome::passed) << result.to_text();
+  EXPECT_THAT(cast.codes, ElementsAre(testing::AnyOf(errc::outcome_unknown, errc::peer_lost)));
+  EXPECT_LE(cast.times.at(0), kDetection * 2);
+}
+
 Task<void> reach_from_another_host(Island& island, Cast& cast) {
   BufferRef word = co_await wait_for(cast.board, "word", island);
   auto write = write_one(word, 1);

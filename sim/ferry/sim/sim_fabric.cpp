@@ -81,52 +81,50 @@ void SimFabric::killed(ProcessNumber process) noexcept {
 void SimFabric::paused(ProcessNumber process) noexcept {
   for (const auto& [number, transport] : transports_) {
     if (number != process) {
-      for (const auto& stream : streams_) {
-        stream->fall_silent(process, number);
-      }
+      fall_silent(process, number);
     }
   }
 }
 
 void SimFabric::resumed(ProcessNumber process) noexcept {
   for (const auto& [number, transport] : transports_) {
-    if (!network_.is_blocked(process, number)) {
-      for (const auto& stream : streams_) {
-        stream->speak_again(process, number);
-      }
-    }
+    speak_again(process, number);
   }
 }
 
 void SimFabric::cut(ProcessNumber from, ProcessNumber to) noexcept {
   network_.link(from, to).is_cut = true;
-  for (const auto& stream : streams_) {
-    stream->fall_silent(from, to);
-  }
+  fall_silent(from, to);
 }
 
 void SimFabric::mend(ProcessNumber from, ProcessNumber to) noexcept {
   network_.link(from, to).is_cut = false;
-  for (const auto& stream : streams_) {
-    if (!scheduler().is_paused(from)) {
-      stream->speak_again(from, to);
-    }
-  }
+  speak_again(from, to);
 }
 
 void SimFabric::hold(ProcessNumber from, ProcessNumber to) noexcept {
   network_.hold(from, to);
+  fall_silent(from, to);
+}
+
+void SimFabric::release(ProcessNumber from, ProcessNumber to) noexcept {
+  network_.release(from, to);
+  speak_again(from, to);
+}
+
+void SimFabric::fall_silent(ProcessNumber from, ProcessNumber to) noexcept {
   for (const auto& stream : streams_) {
     stream->fall_silent(from, to);
   }
 }
 
-void SimFabric::release(ProcessNumber from, ProcessNumber to) noexcept {
-  network_.release(from, to);
-  if (!scheduler().is_paused(from)) {
-    for (const auto& stream : streams_) {
-      stream->speak_again(from, to);
-    }
+// Unless something else still keeps it silent.
+void SimFabric::speak_again(ProcessNumber from, ProcessNumber to) noexcept {
+  if (network_.is_blocked(from, to) || scheduler().is_paused(from)) {
+    return;
+  }
+  for (const auto& stream : streams_) {
+    stream->speak_again(from, to);
   }
 }
 

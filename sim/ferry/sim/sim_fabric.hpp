@@ -61,6 +61,9 @@ class SimFabric {
   void release(ProcessNumber from, ProcessNumber to) noexcept;
 
  private:
+  void fall_silent(ProcessNumber from, ProcessNumber to) noexcept;
+  void speak_again(ProcessNumber from, ProcessNumber to) noexcept;
+
   Network network_;
   MemoryWatch* watch_ = nullptr;
   std::map<ProcessNumber, SimTransport*> transports_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <ferry/base/check.hpp>
 #include <ferry/sim/nic/nic.hpp>
@@ -12,12 +13,15 @@ namespace {
 using litmus::Extent;
 using litmus::SubAction;
 
-bool overlap(const Arrival& a, const Arrival& b) noexcept {
-  return a.at < b.at + b.length && b.at < a.at + a.length;
+bool touches(const Arrival& arrival, const std::byte* at, std::uint64_t length) noexcept {
+  return arrival.at < at + length && at < arrival.at + arrival.length;
 }
 
+bool is_held_back(Extent extent, const Arrival& by, const std::byte* at, std::uint64_t length) noexcept {
+  return extent == Extent::all || (extent == Extent::same_location && touches(by, at, length));
+}
 bool is_held_back(Extent extent, const Arrival& by, const Arrival& arrival) noexcept {
-  return extent == Extent::all || (extent == Extent::same_location && overlap(by, arrival));
+  return is_held_back(extent, by, arrival.at, arrival.length);
 }
 
 SubAction action_of(const Arrival& arrival) noexcept {
@@ -59,6 +63,10 @@ bool ArrivalQueue::is_free_of_writes(const Arrival& arrival, Extent extent) cons
   return extent == Extent::none || std::none_of(writes_.begin(), writes_.end(), [&](const Arrival& write) {
            return write.is_data() && write.flow == arrival.flow && is_held_back(extent, write, arrival);
          });
+}
+
+bool ArrivalQueue::may_go_on(const Arrival& arrival) const noexcept {
+  return arrival.is_on_its_way ? may_commit(arrival) : may_act(arrival);
 }
 
 bool ArrivalQueue::may_act(const Arrival& arrival) const noexcept {
@@ -110,15 +118,18 @@ bool ArrivalQueue::may_commit(const Arrival& arrival) const noexcept {
   return true;
 }
 
+// For what came before it, which is not held any longer.
+void ArrivalQueue::wait(Arrival& arrival) noexcept {
+  if (!std::exchange(arrival.waits, true)) {
+    ++waiting_;
+  }
+  hurry();
+}
+
 // Acts, now or later, if nothing holds it back.
 void ArrivalQueue::consider(Arrival& arrival) noexcept {
-  const bool may = arrival.is_on_its_way ? may_commit(arrival) : may_act(arrival);
-  if (!may) {
-    if (!arrival.waits) {
-      arrival.waits = true;
-      ++waiting_;
-    }
-    hurry();
+  if (!may_go_on(arrival)) {
+    wait(arrival);
     return;
   }
   if (arrival.waits) {
@@ -144,12 +155,10 @@ void ArrivalQueue::step(Step& step) noexcept {
     arrival.is_held = false;
     --self.held_;
   }
-  if (arrival.is_on_its_way ? self.may_commit(arrival) : self.may_act(arrival)) {
+  if (self.may_go_on(arrival)) {
     self.act(arrival);
   } else {
-    arrival.waits = true;
-    ++self.waiting_;
-    self.hurry();
+    self.wait(arrival);
   }
   self.reconsider();
 }
@@ -292,7 +301,7 @@ void ArrivalQueue::reconsider() noexcept {
 void ArrivalQueue::wake(List& list) noexcept {
   for (auto at = list.begin(); at != list.end();) {
     Arrival& arrival = *at++;
-    if (arrival.waits && (arrival.is_on_its_way ? may_commit(arrival) : may_act(arrival))) {
+    if (arrival.waits && may_go_on(arrival)) {
       consider(arrival);
       changed_ = true;
     }
@@ -361,22 +370,19 @@ void ArrivalQueue::unit_is_free() noexcept {
 }
 
 bool ArrivalQueue::touches(const std::byte* at, std::uint64_t length) const noexcept {
-  const auto inside = [&](const Arrival& arrival) {
-    return arrival.length > 0 && arrival.at < at + length && at < arrival.at + arrival.length;
-  };
+  const auto inside = [&](const Arrival& arrival) { return arrival.length > 0 && sim::touches(arrival, at, length); };
   return std::any_of(arrived_.begin(), arrived_.end(), inside) || std::any_of(writes_.begin(), writes_.end(), inside);
 }
 
 bool ArrivalQueue::holds_back_put(const std::byte* at, std::uint64_t length) noexcept {
   const Extent extent = profile_.row(SubAction::put_read).writes_under_way;
   const bool holds = std::any_of(writes_.begin(), writes_.end(), [&](const Arrival& write) {
-    return write.is_data() && (extent == Extent::all || (write.at < at + length && at < write.at + write.length));
+    return write.is_data() && is_held_back(extent, write, at, length);
   });
-  if (holds && extent != Extent::none) {
+  if (holds) {
     hurry();
-    return true;
   }
-  return false;
+  return holds;
 }
 
 }  // namespace ferry::sim

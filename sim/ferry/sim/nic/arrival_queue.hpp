@@ -50,7 +50,6 @@ class ArrivalQueue {
   // Drops everything without an effect.
   void clear() noexcept;
 
-  bool is_empty() const noexcept { return arrived_.empty() && writes_.empty(); }
   // Whether anything here will still touch one of these bytes.
   bool touches(const std::byte* at, std::uint64_t length) const noexcept;
   // Whether data on its way to memory holds back the reading of these bytes for a put; makes it hurry if it does.
@@ -73,9 +72,11 @@ class ArrivalQueue {
   void begin_way(Arrival& arrival) noexcept;
   void commit(Arrival& arrival) noexcept;
   void give_back(Arrival& arrival) noexcept;
+  bool may_go_on(const Arrival& arrival) const noexcept;
   bool may_act(const Arrival& arrival) const noexcept;
   bool may_commit(const Arrival& arrival) const noexcept;
   bool is_free_of_writes(const Arrival& arrival, litmus::Extent extent) const noexcept;
+  void wait(Arrival& arrival) noexcept;
   void hurry() noexcept;
   void reconsider() noexcept;
   void wake(List& list) noexcept;

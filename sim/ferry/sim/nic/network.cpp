@@ -9,7 +9,6 @@ namespace ferry::sim {
 namespace {
 
 constexpr std::uint64_t kLongestDelay = 64;  // latencies
-constexpr std::size_t kKeptBytes = 16384;    // of buffer that a free packet keeps
 
 // Bytes that take airtime; those of ghosts are not in the packet.
 std::uint64_t payload_of(const PacketHeader& header) noexcept {
@@ -29,29 +28,20 @@ Network::Network(Scheduler& scheduler, const FabricOptions& options)
       rates_{options.drop_one_in, options.duplicate_one_in, options.delay_one_in, options.stall_one_in} {}
 
 Network::~Network() {
-  for (const auto& packet : all_) {
+  for (const auto& packet : packets_.all()) {
     scheduler_.withdraw(*packet);
   }
 }
 
 Packet& Network::take_packet() {
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<Packet>());
-    all_.back()->network = this;
-    return *all_.back();
-  }
-  Packet& packet = *free_.back();
-  free_.pop_back();
+  Packet& packet = packets_.take();
+  packet.network = this;
   return packet;
 }
 
 void Network::give_back(Packet& packet) noexcept {
-  if (packet.bytes.capacity() > kKeptBytes) {
-    packet.bytes = wire::Bytes();
-  }
-  packet.bytes.clear();
   packet.header = {};
-  free_.push_back(&packet);
+  packets_.give_back(packet);
 }
 
 QueueNumber Network::add(SimQueuePair& end) {
@@ -149,12 +139,6 @@ void Network::release(ProcessNumber from, ProcessNumber to) noexcept {
     } else {
       give_back(*packet);
     }
-  }
-}
-
-void Network::release_all() noexcept {
-  for (auto& [ends, state] : links_) {
-    release(ends.first, ends.second);
   }
 }
 

@@ -6,13 +6,13 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include <ferry/sim/fabric_options.hpp>
 #include <ferry/sim/nic/nic_watch.hpp>
 #include <ferry/sim/nic/packet.hpp>
+#include <ferry/sim/nic/pool.hpp>
 #include <ferry/sim/scheduler.hpp>
 
 namespace ferry::sim {
@@ -65,10 +65,9 @@ class Network {
   Link& link(ProcessNumber from, ProcessNumber to) { return links_[{from, to}].link; }
   void hold(ProcessNumber from, ProcessNumber to) { link(from, to).is_held = true; }
   void release(ProcessNumber from, ProcessNumber to) noexcept;
-  void release_all() noexcept;
-  bool is_cut(ProcessNumber from, ProcessNumber to) const noexcept { return find_link(from, to).is_cut; }
   bool is_blocked(ProcessNumber from, ProcessNumber to) const noexcept {
-    return find_link(from, to).is_cut || find_link(from, to).is_held;
+    const Link& way = find_link(from, to);
+    return way.is_cut || way.is_held;
   }
   const Link& find_link(ProcessNumber from, ProcessNumber to) const noexcept;
 
@@ -105,8 +104,7 @@ class Network {
   };
   std::map<std::pair<ProcessNumber, ProcessNumber>, LinkState> links_;  // those unlike the others
   Rates rates_;
-  std::vector<std::unique_ptr<Packet>> all_;
-  std::vector<Packet*> free_;
+  Pool<Packet> packets_;
 };
 
 }  // namespace ferry::sim

@@ -10,7 +10,6 @@
 namespace ferry::sim {
 namespace {
 
-constexpr std::size_t kKeptBytes = 16384;     // of buffer that a free arrival keeps
 constexpr std::uint64_t kLongestPause = 8;    // half latencies
 constexpr std::uint64_t kLongestStall = 256;  // latencies
 constexpr std::size_t kPolledAtOnce = 16;
@@ -163,26 +162,12 @@ Duration Nic::stall(QueueNumber queue) noexcept {
                                 : options().latency * static_cast<std::int64_t>(pause - kLongestPause) / 2;
 }
 
-Arrival& Nic::take_arrival() {
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<Arrival>());
-    return *all_.back();
-  }
-  Arrival& arrival = *free_.back();
-  free_.pop_back();
-  return arrival;
-}
-
 void Nic::give_back(Arrival& arrival) noexcept {
-  if (arrival.bytes.capacity() > kKeptBytes) {
-    arrival.bytes = wire::Bytes();
-  }
-  arrival.bytes.clear();
   arrival.has_unit = arrival.waits = arrival.is_held = arrival.is_on_its_way = false;
   arrival.taken = arrival.length = 0;
   arrival.at = nullptr;
   arrival.invalidates = 0;
-  free_.push_back(&arrival);
+  arrivals_.give_back(arrival);
 }
 
 void Nic::release_unit() noexcept {

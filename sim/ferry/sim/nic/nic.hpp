@@ -11,6 +11,7 @@
 #include <ferry/queue/device.hpp>
 #include <ferry/sim/nic/arrival.hpp>
 #include <ferry/sim/nic/network.hpp>
+#include <ferry/sim/nic/pool.hpp>
 
 namespace ferry::sim {
 
@@ -84,11 +85,10 @@ class Nic final : public queue::Device {
   std::uint64_t torn(const std::byte* at, std::uint64_t offset, std::uint64_t length, std::uint64_t queue) noexcept;
   Duration stall(QueueNumber queue) noexcept;
 
-  Arrival& take_arrival();
+  Arrival& take_arrival() { return arrivals_.take(); }
   void give_back(Arrival& arrival) noexcept;
 
   bool may_take_unit(const ArrivalQueue& queue) const noexcept { return unit_ == nullptr || unit_ == &queue; }
-  bool is_unit_free() const noexcept { return unit_ == nullptr; }
   void take_unit(ArrivalQueue& queue) noexcept { unit_ = &queue; }
   void release_unit() noexcept;
   void finish_unit() noexcept;
@@ -118,8 +118,7 @@ class Nic final : public queue::Device {
   ArrivalQueue* unit_ = nullptr;       // has an atomic under way
   alignas(8) std::uint64_t word_ = 0;
   bool is_dead_ = false;
-  std::vector<std::unique_ptr<Arrival>> all_;
-  std::vector<Arrival*> free_;
+  Pool<Arrival> arrivals_;
   Poll poll_;
 };
 

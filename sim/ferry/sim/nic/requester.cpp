@@ -424,10 +424,7 @@ void Requester::retire() noexcept {
   for (auto at = works_.begin(); at != works_.end();) {
     Work& work = *at++;
     if (is_complete(work)) {
-      if (!std::exchange(work.is_told, true)) {
-        ++told_;
-        tell(work.request, work.flow->id, WorkStatus::success);
-      }
+      tell_once(work, WorkStatus::success);
       if (is_finished(work)) {
         remove(work);
       }
@@ -439,11 +436,15 @@ void Requester::retire() noexcept {
 }
 
 void Requester::end(Work& work, WorkStatus status) noexcept {
+  tell_once(work, status);
+  remove(work);
+}
+
+void Requester::tell_once(Work& work, WorkStatus status) noexcept {
   if (!std::exchange(work.is_told, true)) {
     ++told_;
     tell(work.request, work.flow->id, status);
   }
-  remove(work);
 }
 
 void Requester::remove(Work& work) noexcept {

@@ -96,6 +96,7 @@ class Requester final : private ArrivalEvents {
   void retire() noexcept;
   void remove(Work& work) noexcept;
   void end(Work& work, queue::WorkStatus status) noexcept;
+  void tell_once(Work& work, queue::WorkStatus status) noexcept;
   void tell(const queue::WorkRequest& request, std::uint64_t flow, queue::WorkStatus status) noexcept;
   Work& take_work();
   void give_back(Work& work) noexcept;
