@@ -59,20 +59,29 @@ Result<void> check_version(wire::Reader& reader) {
   return {};
 }
 
-}  // namespace
-
-Result<Hello> decode_hello(wire::ByteView body) {
-  wire::Reader reader(body);
+// Hello and welcome: version, and what the sender's device promises.
+template <class Greeting>
+Result<void> get_beginning(wire::Reader& reader, Greeting& greeting) {
   if (auto version = check_version(reader); !version) {
-    return version.error();
+    return version;
   }
   const auto order = get_order(reader);
   if (!order) {
     return order.error();
   }
+  greeting.order = *order;
+  greeting.has_flush = reader.u8() != 0;
+  return {};
+}
+
+}  // namespace
+
+Result<Hello> decode_hello(wire::ByteView body) {
+  wire::Reader reader(body);
   Hello hello;
-  hello.order = *order;
-  hello.has_flush = reader.u8() != 0;
+  if (auto begun = get_beginning(reader, hello); !begun) {
+    return begun.error();
+  }
   hello.channel = reader.u64();
   hello.name = get_text(reader);
   auto contact = decode_contact(reader);
@@ -88,16 +97,10 @@ Result<Hello> decode_hello(wire::ByteView body) {
 
 Result<Welcome> decode_welcome(wire::ByteView body) {
   wire::Reader reader(body);
-  if (auto version = check_version(reader); !version) {
-    return version.error();
-  }
-  const auto order = get_order(reader);
-  if (!order) {
-    return order.error();
-  }
   Welcome welcome;
-  welcome.order = *order;
-  welcome.has_flush = reader.u8() != 0;
+  if (auto begun = get_beginning(reader, welcome); !begun) {
+    return begun.error();
+  }
   welcome.session = reader.u64();
   welcome.name = get_text(reader);
   if (auto complete = reader.finish("welcome"); !complete) {

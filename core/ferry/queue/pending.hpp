@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include <ferry/base/time.hpp>
 #include <ferry/queue/queue_limits.hpp>
 #include <ferry/transport/operation.hpp>
+#include <ferry/transport/record_pool.hpp>
 
 namespace ferry::queue {
 
@@ -115,59 +114,6 @@ struct Pending {
 using PendingList = boost::intrusive::list<
     Pending, boost::intrusive::member_hook<Pending, boost::intrusive::list_member_hook<>, &Pending::hook>>;
 
-class PendingPool {
- public:
-  Pending& take() {
-    if (free_.empty()) {
-      Pending& made = records_.emplace_back();
-      made.index = static_cast<std::uint32_t>(records_.size() - 1);
-      free_.reserve(records_.size());
-      return made;
-    }
-    Pending& pending = records_[free_.back()];
-    free_.pop_back();
-    return pending;
-  }
-
-  // Not in a list any more.
-  void release(Pending& pending) noexcept {
-    const std::uint32_t index = pending.index;
-    const std::uint32_t generation = pending.generation + 1;
-    std::destroy_at(&pending);
-    std::construct_at(&pending);
-    pending.index = index;
-    pending.generation = generation;
-    free_.push_back(index);
-  }
-
-  // Null if the id is not of a present operation.
-  Pending* find(std::uint64_t id) noexcept {
-    const std::size_t index = id & 0xffffffffU;
-    if (index >= records_.size() || records_[index].id() != id || records_[index].place == Pending::Place::none) {
-      return nullptr;
-    }
-    return &records_[index];
-  }
-
-  // The present ones in the order of their start.
-  std::vector<Pending*> all() { return present<Pending>(records_); }
-  std::vector<const Pending*> all() const { return present<const Pending>(records_); }
-
- private:
-  template <class T, class Records>
-  static std::vector<T*> present(Records& records) {
-    std::vector<T*> found;
-    for (T& pending : records) {
-      if (pending.place != Pending::Place::none) {
-        found.push_back(&pending);
-      }
-    }
-    std::sort(found.begin(), found.end(), [](const T* a, const T* b) { return a->order < b->order; });
-    return found;
-  }
-
-  std::deque<Pending> records_;
-  std::vector<std::uint32_t> free_;
-};
+using PendingPool = RecordPool<Pending>;
 
 }  // namespace ferry::queue

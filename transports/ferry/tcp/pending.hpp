@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include <ferry/base/time.hpp>
 #include <ferry/tcp/frames.hpp>
 #include <ferry/transport/operation.hpp>
+#include <ferry/transport/record_pool.hpp>
 
 namespace ferry::tcp {
 
@@ -103,55 +103,6 @@ struct Pending {
 using PendingList = boost::intrusive::list<
     Pending, boost::intrusive::member_hook<Pending, boost::intrusive::list_member_hook<>, &Pending::hook>>;
 
-class PendingPool {
- public:
-  Pending& take() {
-    if (free_.empty()) {
-      Pending& made = records_.emplace_back();
-      made.index = static_cast<std::uint32_t>(records_.size() - 1);
-      free_.reserve(records_.size());
-      return made;
-    }
-    Pending& pending = records_[free_.back()];
-    free_.pop_back();
-    return pending;
-  }
-
-  // Not in a list any more.
-  void release(Pending& pending) noexcept {
-    const std::uint32_t index = pending.index;
-    const std::uint32_t generation = pending.generation + 1;
-    pending.~Pending();
-    new (&pending) Pending;
-    pending.index = index;
-    pending.generation = generation;
-    free_.push_back(index);
-  }
-
-  // Null if the id is not of a present operation.
-  Pending* find(std::uint64_t id) noexcept {
-    const std::size_t index = id & 0xffffffffU;
-    if (index >= records_.size() || records_[index].id() != id || records_[index].place == Pending::Place::none) {
-      return nullptr;
-    }
-    return &records_[index];
-  }
-
-  // The present ones in the order of their start.
-  std::vector<Pending*> all() {
-    std::vector<Pending*> found;
-    for (Pending& pending : records_) {
-      if (pending.place != Pending::Place::none) {
-        found.push_back(&pending);
-      }
-    }
-    std::sort(found.begin(), found.end(), [](const Pending* a, const Pending* b) { return a->order < b->order; });
-    return found;
-  }
-
- private:
-  std::deque<Pending> records_;
-  std::vector<std::uint32_t> free_;
-};
+using PendingPool = RecordPool<Pending>;
 
 }  // namespace ferry::tcp
