@@ -15,8 +15,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // Without any latency, order alone decides.
+// And without the steps of NICs that carry messages.
 WorldOptions without_latency() {
   WorldOptions options;
+  options.fabric.has_message_queues = false;
   options.fabric.latency = Duration::zero();
   options.fabric.bytes_per_microsecond = std::uint64_t{1} << 40;
   return options;

@@ -27,6 +27,15 @@ Entry sleeper(Duration time) {
   return run_task([time](Island&) { return doze(time); });
 }
 
+std::string refusal_text_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 errc refusal_of(const std::function<void()>& call) {
   try {
     call();
@@ -147,7 +156,9 @@ void expect_nothing_of_it_runs(const Trace& trace, ProcessNumber process) {
   ASSERT_LT(paused, resumed);
   for (const TracedStep& step : trace.steps()) {
     if (step.process == process && step.at > paused && step.at < resumed) {
-      EXPECT_TRUE(step.kind == StepKind::sample || step.kind == StepKind::place) << to_text(step, trace.processes());
+      const bool is_of_its_nic = step.kind == StepKind::sample || step.kind == StepKind::place ||
+                                 step.kind == StepKind::packet || step.kind == StepKind::retry;
+      EXPECT_TRUE(is_of_its_nic) << to_text(step, trace.processes());
     }
   }
 }
@@ -335,6 +346,37 @@ TEST(RegistrationFailures, ComeAsOftenAsPlanned) {
   EXPECT_EQ(result.outcome, Outcome::passed) << result.to_text();
   EXPECT_EQ(first, errc::resource_exhausted);
   EXPECT_THAT(result.faults, ElementsAre(HasSubstr("registration_fails at process 1 (registers)")));
+}
+
+// What the library needs for itself counts as well, so that a process may find none for its operations.
+Task<int> register_under_quota(Context& context, std::vector<std::string>& said) {
+  std::vector<std::byte> large(256 << 10);
+  const auto refused = refusal_text_of([&] { RDMABuffer none = context.register_memory(std::span(large)); });
+  said.push_back(refused);
+  {
+    RDMABuffer half = context.register_memory(std::span(large).first(96 << 10));
+    said.push_back(
+        refusal_text_of([&] { RDMABuffer none = context.register_memory(std::span(large).last(96 << 10)); }));
+  }
+  RDMABuffer again = context.register_memory(std::span(large).last(96 << 10));
+  auto procs = co_await context.this_host().spawn_procs({{"procs", 1}});
+  auto echo = co_await procs.spawn<Echo>("echo");
+  const std::uint64_t answered = co_await echo.only().call<&Echo::next>();
+  said.push_back(std::to_string(answered));
+  co_return 0;
+}
+
+TEST(LockedMemory, BeyondTheQuotaIsRefusedWithItsNumbersAndTheRestGoesOn) {
+  std::vector<std::string> said;
+  WorldOptions options;
+  options.fabric.locked_memory = 128 << 10;
+  const Report report = sim::run(
+      options, kActors, [&](World&, Context& context) -> Task<int> { return register_under_quota(context, said); });
+  EXPECT_EQ(report.status, 0) << report.result.to_text();
+  const auto refused = AllOf(HasSubstr("resource_exhausted"), HasSubstr("of the process's 131072 bytes"),
+                             HasSubstr("FabricOptions::locked_memory"));
+  EXPECT_THAT(said, ElementsAre(AllOf(refused, HasSubstr("registering 262144 bytes: 0 of")),
+                                AllOf(refused, HasSubstr("registering 98304 bytes: 98304 of")), "1"));
 }
 
 TEST(When, StrikesOnceTheConditionHasHeld) {

@@ -34,6 +34,7 @@ Task<int> ask_the_silent(Context context) {
   const ActorRef<Silent> silent = mesh.only();
   auto first = start(silent.call<&Silent::never>());
   auto second = start(silent.call<&Silent::count>());
+  auto third = start(silent.call<&Silent::count>());
   co_await first;
   co_return 0;
 }
@@ -46,9 +47,9 @@ TEST(Stuck, NamesTheCallsThatWaitAndTheEndpointThatKeepsThem) {
   const std::string name = "ferry::sim::test::\\{anonymous\\}::Silent::";
   EXPECT_THAT(report.result.what,
               MatchesRegex("root \\(process 1\\): its main task has not ended; waits for a call of " + name + "never" +
-                           actor + "; a call of " + name + "count" + actor +
+                           actor + "; 2 x a call of " + name + "count" + actor +
                            "\nroot/procs=0 \\(process 2\\): serves its parent; waits for the end of " + name +
-                           "never of actor \"silent\", with 1 request behind it"));
+                           "never of actor \"silent\", with 2 requests behind it"));
 }
 
 Task<int> await_a_tag(Context context) {

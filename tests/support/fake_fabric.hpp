@@ -148,7 +148,8 @@ class FakeDevice final : public queue::Device {
   // --- What has happened.
   std::vector<queue::WorkRequest> executed;  // in their order; requests of this device
   std::size_t posts = 0;
-  std::size_t queue_pairs = 0;  // that live
+  std::size_t waits_for_receive = 0;  // how often a request found no receive at the other end
+  std::size_t queue_pairs = 0;        // that live
   std::size_t created = 0;
   std::size_t local_keys = 0;  // that live
 
@@ -266,10 +267,11 @@ class FakeDevice final : public queue::Device {
   void wake(const std::shared_ptr<FakeQueueState>& state) {
     fabric_.schedule(state->executes, [this, state] { execute_next(state); });
   }
-  void complete(const std::shared_ptr<FakeQueueState>& state, queue::WorkCompletion completion) {
-    fabric_.schedule(state->tells, [state, completion] {
+  void complete(const std::shared_ptr<FakeQueueState>& state, queue::WorkCompletion completion,
+                bool is_silent = false) {
+    fabric_.schedule(state->tells, [state, completion, is_silent] {
       state->out -= completion.is_receive ? 0U : 1U;
-      if (state->face != nullptr) {
+      if (state->face != nullptr && !is_silent) {
         state->events->on_completion(*state->face, completion);
       }
     });
@@ -318,7 +320,7 @@ class FakeDevice final : public queue::Device {
     } else {
       state->is_stopped =
           state->is_stopped || (completion.status != queue::WorkStatus::success && !(is_srd && refused));
-      complete(state, completion);
+      complete(state, completion, !request.signaled && completion.status == queue::WorkStatus::success);
     }
     wake(state);
   }
@@ -348,6 +350,7 @@ class FakeDevice final : public queue::Device {
       }
     }
     if (takes_receive && other->receives.empty()) {
+      ++waits_for_receive;
       return std::nullopt;
     }
     executed.push_back(request);

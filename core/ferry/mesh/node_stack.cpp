@@ -1,11 +1,33 @@
 #include <ferry/mesh/node_stack.hpp>
 
+#include <map>
+#include <string_view>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <ferry/actor/actor_ref.hpp>
 #include <ferry/mesh/node_actor.hpp>
 
 namespace ferry {
+namespace {
+
+// Each phrase once, in the order of their first; "3 x …" for one that is there thrice.
+std::vector<std::string> counted(const std::vector<std::string>& phrases) {
+  std::vector<std::string> each;
+  std::map<std::string_view, std::size_t> counts;
+  for (const std::string& phrase : phrases) {
+    ++counts[phrase];
+  }
+  for (const std::string& phrase : phrases) {
+    if (const std::size_t count = std::exchange(counts[phrase], 0); count > 0) {
+      each.push_back(count == 1 ? phrase : fmt::format("{} x {}", count, phrase));
+    }
+  }
+  return each;
+}
+
+}  // namespace
 
 NodeStack::NodeStack(Parts parts)
     : parent_(parts.bootstrap.parent),
@@ -56,7 +78,7 @@ std::string NodeStack::describe_waits() {
   for (const std::uint64_t size : core_.regions().awaited()) {
     phrases.push_back(fmt::format("a notification of a buffer of {} bytes", size));
   }
-  return fmt::format("{}", fmt::join(phrases, "; "));
+  return fmt::format("{}", fmt::join(counted(phrases), "; "));
 }
 
 Task<void> NodeStack::wind_down() {

@@ -28,6 +28,14 @@ inline constexpr std::size_t kOrphans = 1024;          // sessions without a lin
 inline constexpr std::size_t kChecks = 1024;           // references that the owner is asked about after one refusal
 inline constexpr std::uint32_t kRedrives = 16;         // of one operation none of whose bytes has moved meanwhile
 
+inline constexpr std::size_t kMessageReceives = 16;                 // posted at each end of a queue pair for messages
+inline constexpr std::size_t kReceiptReceives = 2;                  // of these, for receipts alone
+inline constexpr std::size_t kLeastMessageReceives = 4;             // that the other end must have
+inline constexpr std::size_t kMessageSlots = kMessageReceives + 4;  // of what is sent; unsignaled ones included
+inline constexpr std::size_t kMessageSlotBytes = 1024;              // of a Send; longer messages take several
+inline constexpr std::uint64_t kSignaledEvery = 4;                  // Sends, so that slots come back
+inline constexpr std::uint32_t kMessageLives = 64;                  // queue pairs of one link, one after the other
+
 inline constexpr std::size_t kAddressBytes = 64;  // of a queue pair
 inline constexpr std::size_t kTextBytes = 512;    // of a failure on the wire
 inline constexpr std::size_t kNameBytes = 256;    // of a process

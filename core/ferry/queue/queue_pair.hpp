@@ -18,11 +18,12 @@ namespace ferry::queue {
 
 class QueuePair;
 
-// Called from the device's polling, one call at a time per queue pair, never from inside a call to the queue pair.
+// Called from the device's polling, one call at a time per queue pair, never from inside a call to the queue pair. Any
+// queue pair may be destroyed from within, also the one that the event is about.
 class QueueEvents {
  public:
-  // Requests in the order of posting, receives likewise; none between both. After a failure every later one is
-  // `flushed`, until everything posted has ended.
+  // Requests in the order of posting (class srd: in any), receives likewise; none between both. After a failure every
+  // later one is `flushed`, until everything posted has ended.
   virtual void on_completion(QueuePair& queue, const WorkCompletion& completion) noexcept = 0;
   // The device reports that the queue pair is of no use any more, though no request failed: its port or device went,
   // or completions were lost. Completions may still follow; stop() makes them come.

@@ -15,9 +15,13 @@
 
 namespace ferry::sim {
 
+inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
 struct FabricOptions {
   const NicProfile* profile = &kPortableNic;  // nic_profile("srd"), …
   bool exact_atomics = false;  // of NICs: atomic against the owner's CPU too ("glob"); else among themselves ("hca")
+
+  bool has_message_queues = true;  // messages travel on queue pairs; else with fewer steps, for exhaustive searches
 
   bool has_flushes = false;  // of NICs: as few devices have; otherwise marks tell what is in memory
 
@@ -31,6 +35,8 @@ struct FabricOptions {
   std::size_t completions = 1U << 20;  // of a process, not polled; one more is lost and takes its queue pair with it
   std::size_t queue_pairs = 1U << 16;  // of a process
   std::uint64_t message = std::uint64_t{1} << 30;  // bytes of one request
+  // Bytes that a process may have registered, what the library needs for itself included; more is refused.
+  std::uint64_t locked_memory = kNoLimit;
 
   // Reliability.
   Duration acknowledgement = std::chrono::microseconds(500);  // without progress until packets are sent again

@@ -14,6 +14,9 @@ using ProcessNumber = StrongId<struct ProcessNumberTag, std::uint32_t>;
 // Where a process listens; a process that is started again may listen where its former life did.
 using Port = StrongId<struct PortTag, std::uint32_t>;
 
+// A queue pair of a simulated NIC, numbered in the whole world; never reused.
+using QueueNumber = StrongId<struct QueueNumberTag, std::uint32_t>;
+
 // A machine of the world: processes on it crash together. Numbered from 0, where the world's first process runs.
 struct Host {
   std::uint32_t index = 0;

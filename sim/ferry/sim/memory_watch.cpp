@@ -262,9 +262,12 @@ void MemoryWatch::tell_missing(const Use& missing, const std::string& what) {
            {missing.initiator, missing.owner});
 }
 
-std::vector<std::uint64_t> MemoryWatch::relied_on(ProcessNumber from, ProcessNumber to, wire::ByteView message) const {
+std::vector<std::uint64_t> MemoryWatch::relied_on(ProcessNumber from, ProcessNumber to,
+                                                  const queue::MessageFrame& frame) const {
   std::vector<std::uint64_t> uses;
-  const bool is_message = !message.empty() && static_cast<queue::Control>(message.front()) == queue::Control::message;
+  const wire::ByteView message = frame.bytes;
+  const bool is_message =
+      frame.is_first && !message.empty() && static_cast<queue::Control>(message.front()) == queue::Control::message;
   if (is_closed_ || !is_message || uses_.empty()) {
     return uses;
   }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <ferry/queue/message_frame.hpp>
 #include <ferry/sim/finding_log.hpp>
 #include <ferry/sim/nic/nic_watch.hpp>
 #include <ferry/transport/operation.hpp>
@@ -40,14 +41,17 @@ class MemoryWatch final : public NicWatch {
   // waiting: what waited for a channel that could not be made, in words.
   void channel_ended(ProcessNumber initiator, ProcessId owner, const std::vector<std::string>& waiting);
 
-  // --- Messages: of SimStream. What is not in the receiver's memory, and should be when the message arrives.
-  std::vector<std::uint64_t> relied_on(ProcessNumber from, ProcessNumber to, wire::ByteView message) const;
+  // --- Messages: of SimStream, and of Sends. What is not in the receiver's memory, and should be when the message
+  // arrives that begins in this frame.
+  std::vector<std::uint64_t> relied_on(ProcessNumber from, ProcessNumber to, const queue::MessageFrame& frame) const;
   void message_arrives(const std::vector<std::uint64_t>& uses, ProcessNumber from, ProcessNumber to);
 
   // --- NICs.
   void on_write(ProcessNumber from, ProcessNumber at, const std::byte* bytes, std::uint64_t length) noexcept override;
   void on_read(ProcessNumber from, ProcessNumber at, const std::byte* bytes, std::uint64_t length) noexcept override;
-  void on_send(ProcessNumber from, ProcessNumber at, wire::ByteView message) noexcept override;
+  void on_send_posted(QueueNumber queue, ProcessNumber from, ProcessNumber to,
+                      wire::ByteView message) noexcept override;
+  void on_send(QueueNumber queue, ProcessNumber from, ProcessNumber to, wire::ByteView message) noexcept override;
 
   // --- Lives.
   void revoked(ProcessNumber owner, RegionHandle region);
@@ -129,8 +133,9 @@ class MemoryWatch final : public NicWatch {
   std::map<ProcessNumber, std::vector<Copy>> copies_;  // by whose memory it is
   std::map<RegionName, TimePoint> revoked_;
   std::map<ProcessNumber, Life> ended_;
-  std::set<std::pair<ProcessNumber, ProcessId>> losses_;          // that an initiator knows
-  std::set<std::pair<ProcessNumber, RegionName>> told_as_stale_;  // once is enough
+  std::set<std::pair<ProcessNumber, ProcessId>> losses_;                               // that an initiator knows
+  std::set<std::pair<ProcessNumber, RegionName>> told_as_stale_;                       // once is enough
+  std::map<std::pair<QueueNumber, std::uint64_t>, std::vector<std::uint64_t>> sends_;  // what frames rely on
   bool is_closed_ = false;
 };
 

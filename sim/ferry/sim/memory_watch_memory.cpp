@@ -136,7 +136,24 @@ void MemoryWatch::on_read(ProcessNumber from, ProcessNumber at, const std::byte*
 }
 
 // The owner's CPU is about to do it.
-void MemoryWatch::on_send(ProcessNumber from, ProcessNumber at, wire::ByteView message) noexcept {
+void MemoryWatch::on_send_posted(QueueNumber queue, ProcessNumber from, ProcessNumber to,
+                                 wire::ByteView message) noexcept {
+  if (const auto sent = queue::decode_sent(message)) {
+    auto uses = relied_on(from, to, sent->frame);
+    if (!uses.empty()) {
+      sends_[{queue, sent->frame.number}] = std::move(uses);
+    }
+  }
+}
+
+void MemoryWatch::on_send(QueueNumber queue, ProcessNumber from, ProcessNumber at, wire::ByteView message) noexcept {
+  if (const auto sent = queue::decode_sent(message)) {
+    if (const auto found = sends_.find({queue, sent->frame.number}); found != sends_.end()) {
+      message_arrives(found->second, from, at);
+      sends_.erase(found);
+    }
+    return;
+  }
   const auto command = queue::decode_command(message);
   const bool moves =
       command && (command->kind == queue::CommandKind::write || command->kind == queue::CommandKind::read);

@@ -12,6 +12,9 @@ Result<TransportKey> SimMemoryDomain::attach(RegionHandle handle, const LocalReg
   if (region.kind != MemoryKind::host) {
     return Failure(errc::unsupported, "the simulated fabric reaches host memory only");
   }
+  if (auto locked = nic_->lock_memory(region.size); !locked) {
+    return locked.error();
+  }
   if (keys_.size() <= handle.slot.value()) {
     keys_.resize(handle.slot.value() + std::size_t{1});
   }
@@ -30,6 +33,7 @@ Result<void> SimMemoryDomain::detach(RegionHandle handle, TimePoint) noexcept {
     const LocalRegion region = found->second.region;
     scheduler_.record(StepKind::memory, process_, keys_[slot]);
     attached_.erase(found);
+    nic_->unlock_memory(region.size);
     keys_[slot] = 0;
     nic_->finish(region.base, region.size);
     if (MemoryWatch* const watch = fabric_.watch()) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/queue/message_link.hpp>
 #include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_transport.hpp>
 #include <ferry/transport/node_core.hpp>
@@ -148,9 +149,13 @@ void SimStream::reach_peer() {
                   PeerState::other_incarnation);
   }
   End& end = ends_[acceptor];
-  const bool accepted = owner->server().accept([&](queue::ControlEvents& events) {
+  const auto make = [&](queue::ControlEvents& events) -> std::unique_ptr<queue::ControlLink> {
     end.events = &events;
     return std::make_unique<SimLink>(shared_from_this(), acceptor);
+  };
+  const bool accepted = owner->server().accept([&](queue::ControlEvents& events) {
+    return fabric_.options().has_message_queues ? queue::MessageLink::accept(owner->node(), owner->nic(), events, make)
+                                                : make(events);
   });
   if (!accepted) {
     return refuse(Failure(errc::peer_unreachable, fmt::format("the process at sim:{} is ending", at->value())),
@@ -179,7 +184,12 @@ bool SimStream::send(Side from, wire::Bytes&& message) noexcept {
   to.last_due = std::max(to.last_due, saturating_add(scheduler.now(), fabric_.delay(message.size(), number_)));
   std::vector<std::uint64_t> relies_on;
   if (const MemoryWatch* const watch = fabric_.watch()) {
-    relies_on = watch->relied_on(ends_[from].process, to.process, message);
+    const auto frame = fabric_.options().has_message_queues
+                           ? queue::frame_of(message)
+                           : std::optional(queue::MessageFrame{1, true, true, message});
+    if (frame) {
+      relies_on = watch->relied_on(ends_[from].process, to.process, *frame);
+    }
   }
   to.queue.push_back({to.last_due, std::move(message), scheduler.here(), std::move(relies_on)});
   if (to.size() == 1 && (is_open_ || other(from) == acceptor)) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/queue/message_link.hpp>
 #include <ferry/queue/queue_connection.hpp>
 #include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_stream.hpp>
@@ -54,8 +55,11 @@ std::vector<Address> SimTransport::addresses() const {
 
 std::unique_ptr<Connection> SimTransport::connect(const Peer& peer, ConnectionEvents& events, std::string&) {
   const auto make = [&](ConnectionEvents& told) -> std::unique_ptr<Connection> {
-    return std::make_unique<queue::QueueConnection>(node_, peer, told, nic_, std::make_unique<SimDialer>(*this, peer),
-                                                    TransportId::sim);
+    std::unique_ptr<queue::ControlDialer> dialer = std::make_unique<SimDialer>(*this, peer);
+    if (fabric_.options().has_message_queues) {
+      dialer = std::make_unique<queue::MessageDialer>(node_, nic_, std::move(dialer));
+    }
+    return std::make_unique<queue::QueueConnection>(node_, peer, told, nic_, std::move(dialer), TransportId::sim);
   };
   MemoryWatch* const watch = fabric_.watch();
   return watch == nullptr ? make(events) : std::make_unique<WatchedConnection>(*watch, process_, peer, events, make);

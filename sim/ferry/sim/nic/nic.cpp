@@ -28,7 +28,7 @@ Nic::Nic(Network& network, ProcessNumber process, NicMemory& memory)
              .reads = options.reads,
              .inline_bytes = 0,
              .granule = options.granule,
-             .needs_local_keys = false};
+             .needs_local_keys = options.locked_memory != kNoLimit};
 }
 
 Nic::~Nic() {
@@ -54,8 +54,31 @@ Result<std::unique_ptr<queue::QueuePair>> Nic::create_queue_pair(const queue::Qu
   return std::unique_ptr<queue::QueuePair>(std::move(queue));
 }
 
-Result<std::uint32_t> Nic::register_local(std::byte*, std::size_t) {
-  return std::uint32_t{1};
+Result<std::uint32_t> Nic::register_local(std::byte*, std::size_t length) {
+  if (auto locked = lock_memory(length); !locked) {
+    return locked.error();
+  }
+  local_[++last_local_] = length;
+  return last_local_;
+}
+
+void Nic::deregister_local(std::uint32_t local_key) noexcept {
+  if (const auto found = local_.find(local_key); found != local_.end()) {
+    unlock_memory(found->second);
+    local_.erase(found);
+  }
+}
+
+Result<void> Nic::lock_memory(std::uint64_t bytes) {
+  const std::uint64_t limit = options().locked_memory;
+  if (bytes > limit - locked_) {
+    return Failure(errc::resource_exhausted,
+                   fmt::format("registering {} bytes: {} of the process's {} bytes of locked memory are in use; "
+                               "register less, or raise FabricOptions::locked_memory",
+                               bytes, locked_, limit));
+  }
+  locked_ += bytes;
+  return {};
 }
 
 void Nic::remove(SimQueuePair& queue) noexcept {
@@ -108,7 +131,7 @@ void Nic::note_read(const std::byte* at, std::uint64_t length, std::uint64_t que
 
 void Nic::note_send(const SimQueuePair& queue, const Arrival& entry) noexcept {
   if (NicWatch* const watch = network_.watch(); watch != nullptr && entry.at != nullptr) {
-    watch->on_send(queue.remote_process(), process_,
+    watch->on_send(queue.remote(), queue.remote_process(), process_,
                    wire::ByteView(entry.at, static_cast<std::size_t>(entry.entry.length)));
   }
 }

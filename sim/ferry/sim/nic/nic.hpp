@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -41,11 +42,15 @@ class Nic final : public queue::Device {
   Result<std::unique_ptr<queue::QueuePair>> create_queue_pair(const queue::QueuePairOptions& options,
                                                               queue::QueueEvents& events) override;
   Result<std::uint32_t> register_local(std::byte* memory, std::size_t length) override;
-  void deregister_local(std::uint32_t) noexcept override {}
+  void deregister_local(std::uint32_t local_key) noexcept override;
   Result<queue::RemoteAddress> remote_address(const RemoteRegion& region, std::uint64_t offset) const override {
     return memory_.remote_address(region, offset);
   }
   queue::RemoteAddress readable_word() const override { return {kWordKey, 0}; }
+
+  // Counts bytes that are registered: resource_exhausted beyond FabricOptions::locked_memory.
+  Result<void> lock_memory(std::uint64_t bytes);
+  void unlock_memory(std::uint64_t bytes) noexcept { locked_ -= bytes; }
 
   // These bytes are about to be out of reach: what was accepted for them takes effect before it returns.
   void finish(const std::byte* at, std::uint64_t length) noexcept;
@@ -113,6 +118,9 @@ class Nic final : public queue::Device {
   const ProcessNumber process_;
   NicMemory& memory_;
   queue::DeviceLimits limits_{};
+  std::uint64_t locked_ = 0;                      // bytes
+  std::map<std::uint32_t, std::uint64_t> local_;  // bytes by key, where local memory needs keys
+  std::uint32_t last_local_ = 0;
   std::vector<SimQueuePair*> queues_;  // in the order of making
   std::deque<Entry> completions_;      // not polled
   ArrivalQueue* unit_ = nullptr;       // has an atomic under way

@@ -19,8 +19,11 @@ class NicWatch {
                         std::uint64_t length) noexcept = 0;
   // It sampled them for a get of process `from`.
   virtual void on_read(ProcessNumber from, ProcessNumber at, const std::byte* bytes, std::uint64_t length) noexcept = 0;
-  // A Send of process `from` has arrived, behind what was before it; the CPU of `at` is about to see it.
-  virtual void on_send(ProcessNumber from, ProcessNumber at, wire::ByteView message) noexcept = 0;
+  // A Send was posted to queue pair `queue`, on its way from one process to the other.
+  virtual void on_send_posted(QueueNumber queue, ProcessNumber from, ProcessNumber to,
+                              wire::ByteView message) noexcept = 0;
+  // It has arrived, behind what was before it; the CPU of `to` is about to see it.
+  virtual void on_send(QueueNumber queue, ProcessNumber from, ProcessNumber to, wire::ByteView message) noexcept = 0;
 
  protected:
   ~NicWatch() = default;

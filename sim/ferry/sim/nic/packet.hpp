@@ -6,13 +6,11 @@
 #include <cstdint>
 
 #include <ferry/queue/work.hpp>
+#include <ferry/sim/ids.hpp>
 #include <ferry/sim/step.hpp>
 #include <ferry/wire/bytes.hpp>
 
 namespace ferry::sim {
-
-using QueueNumber =
-    StrongId<struct QueueNumberTag, std::uint32_t>;  // of a queue pair, in the whole world; never reused
 
 class Network;
 

@@ -6,6 +6,7 @@
 
 #include <ferry/sim/nic/network.hpp>
 #include <ferry/sim/nic/nic.hpp>
+#include <ferry/sim/nic/nic_watch.hpp>
 #include <ferry/wire/endian.hpp>
 
 namespace ferry::sim {
@@ -87,6 +88,9 @@ Result<void> SimQueuePair::post(std::span<const queue::WorkRequest> requests) {
                                                          requester_.posted(), options_.requests));
   }
   for (const queue::WorkRequest& request : requests) {
+    if (NicWatch* const watch = nic_.network().watch(); watch != nullptr && request.verb == Verb::send) {
+      watch->on_send_posted(number_, process(), remote_process_, {request.local, request.length});
+    }
     requester_.post(request);
   }
   return {};
