@@ -48,8 +48,8 @@ class NodeStack {
   void request_end() noexcept { static_cast<void>(end_.try_push(true)); }
 
   // "a call of Store::get at actor 7 of process 1f3/00c0ffee (worker/2); …": what the node waits for, as far as core
-  // knows: calls, mailboxes, endpoints, notifications, children, the same ones counted ("3 x a call of …"); empty for nothing. For reports, only while nothing of
-  // it runs.
+  // knows: calls, mailboxes, endpoints, notifications, children, the same ones counted ("3 x a call of …"); empty for
+  // nothing. For reports, only while nothing of it runs.
   std::string describe_waits();
 
   // Stops children, then actors, each in order; to be awaited before shut_down() where there is time.

@@ -10,7 +10,7 @@ namespace ferry::queue {
 void QueueConnection::cancel(Operation& operation, const Failure& why) noexcept {
   const Calling calling(*this);
   std::unique_lock lock(mutex_);
-  if (state_ == State::ending && Calling::depth(*this) == 1) {
+  if (state_ == State::ending && Inside::depth(this) == 1) {
     changed_.wait(lock, [this] { return state_ != State::ending; });  // it is on its way back to the Peer
   }
   Pending* const pending =
@@ -114,7 +114,7 @@ void QueueConnection::silence(std::unique_lock<std::mutex>& lock, std::uint64_t 
 bool QueueConnection::abandon(Operation& operation) noexcept {
   const Calling calling(*this);
   std::unique_lock lock(mutex_);
-  if (state_ == State::ending && Calling::depth(*this) == 1) {
+  if (state_ == State::ending && Inside::depth(this) == 1) {
     changed_.wait(lock, [this] { return state_ != State::ending; });
   }
   Pending* pending =

@@ -7,33 +7,16 @@
 #include <ferry/transport/peer.hpp>
 
 namespace ferry::queue {
-namespace {
 
-// The innermost one of this thread.
-thread_local void* innermost = nullptr;
-
-}  // namespace
-
-QueueConnection::Calling::Calling(QueueConnection& connection)
-    : connection_(connection), below_(static_cast<Calling*>(innermost)) {
+QueueConnection::Calling::Calling(QueueConnection& connection) : connection_(connection), inside_(&connection) {
   const std::lock_guard lock(connection.mutex_);
   ++connection.callers_;
-  innermost = this;
 }
 
 QueueConnection::Calling::~Calling() {
-  innermost = below_;
   const std::lock_guard lock(connection_.mutex_);
   --connection_.callers_;
   connection_.changed_.notify_all();
-}
-
-int QueueConnection::Calling::depth(const QueueConnection& connection) noexcept {
-  int depth = 0;
-  for (auto* calling = static_cast<Calling*>(innermost); calling != nullptr; calling = calling->below_) {
-    depth += &calling->connection_ == &connection ? 1 : 0;
-  }
-  return depth;
 }
 
 QueueConnection::QueueConnection(NodeCore& node, const Peer& peer, ConnectionEvents& events, Device& device,
@@ -194,7 +177,7 @@ void QueueConnection::reopened(Operation& trigger) noexcept {
 void QueueConnection::close(const Failure& why) noexcept {
   std::unique_lock lock(mutex_);
   is_closed_for_good_ = true;
-  if (state_ == State::ending && Calling::depth(*this) == 0) {
+  if (state_ == State::ending && Inside::depth(this) == 0) {
     changed_.wait(lock, [this] { return state_ != State::ending; });
   }
   if (state_ == State::dialing || state_ == State::greeting || state_ == State::open) {
@@ -205,7 +188,7 @@ void QueueConnection::close(const Failure& why) noexcept {
     lock.lock();
   }
   end_all(why);
-  const int own = Calling::depth(*this);
+  const int own = Inside::depth(this);
   changed_.wait(lock, [this, own] { return callers_ == own; });
   lock.unlock();
   node_.executor().cancel_timer(grace_);

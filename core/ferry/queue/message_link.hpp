@@ -19,7 +19,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <ferry/queue/control.hpp>
 #include <ferry/queue/device.hpp>
@@ -111,7 +110,6 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // is_delivering_
   bool is_delivering_ = false;
-  std::thread::id deliverer_;
   bool is_closed_ = false;  // no event follows
   bool is_ended_ = false;   // the link beneath has, or will
   bool tells_open_ = false;

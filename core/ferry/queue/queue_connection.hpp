@@ -19,6 +19,7 @@
 #include <ferry/queue/command.hpp>
 #include <ferry/queue/control.hpp>
 #include <ferry/queue/control_protocol.hpp>
+#include <ferry/queue/inside.hpp>
 #include <ferry/queue/lane.hpp>
 #include <ferry/queue/sequence_order.hpp>
 #include <ferry/transport/connection.hpp>
@@ -73,11 +74,10 @@ class QueueConnection final : public Connection, private ControlEvents, private 
     ~Calling();  // not locked
     Calling(const Calling&) = delete;
     Calling& operator=(const Calling&) = delete;
-    static int depth(const QueueConnection& connection) noexcept;  // of this thread
 
    private:
     QueueConnection& connection_;
-    Calling* below_;
+    Inside inside_;
   };
 
   // A queue pair that is no longer used, to be destroyed without the lock; with what it may still touch.
