@@ -16,6 +16,19 @@
 #include "dataset.hpp"
 #include "training.hpp"
 
+namespace {
+
+ferry::sim::Faults parse_faults(const std::string& text) {
+  using ferry::sim::Fault;
+  const ferry::Result<ferry::sim::Faults> faults = ferry::sim::parse_faults(text);
+  if (!faults || !faults->without(Fault::crash | Fault::partition | Fault::loss).is_empty()) {
+    throw CLI::ValidationError("--faults", "any of crash, partition and loss, with commas between them, or none");
+  }
+  return *faults;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   parameter_server::Settings settings;
   settings.data = parameter_server::default_data();
@@ -32,9 +45,18 @@ int main(int argc, char** argv) {
   app.add_option("--seed", settings.seed, "of the order of rows, and of everything under sim")
       ->check(command_line::refuse_sign)
       ->capture_default_str();
+  command_line::add_profile(app, settings.profile);
+  std::string faults = "none";
+  app.add_option("--faults", faults, "that strike workers under sim: any of crash, partition and loss, with commas")
+      ->capture_default_str();
   app.add_flag("--suppress-pushes", settings.suppress_pushes, "compute steps and throw them away: nothing is learnt");
   try {
     app.parse(argc, argv);
+    settings.faults = parse_faults(faults);
+    if (settings.transport != "sim" && (app.count("--faults") > 0 || app.count("--profile") > 0)) {
+      throw CLI::ValidationError(app.count("--faults") > 0 ? "--faults" : "--profile",
+                                 "faults and profiles are simulated; they go with --transport sim");
+    }
     if (settings.transport == "verbs") {
       throw CLI::ValidationError("--transport", "verbs is not in this build; choose auto, shm, tcp or sim");
     }

@@ -1,54 +1,68 @@
 #include "server.hpp"
 
-#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <stdexcept>
+#include <utility>
 
 #include <ferry/base/random.hpp>
 #include <ferry/transport/node_core.hpp>
 
 namespace parameter_server {
 
-ParameterServer::ParameterServer(ferry::ActorContext& context, std::uint32_t workers, const std::string& data)
+ParameterServer::ParameterServer(ferry::ActorContext& context, const std::string& data)
     : context_(context),
       data_(Dataset::load(data)),
-      published_(1),
-      slots_(std::size_t{workers} * kSlots),
-      published_buffer_(context.register_memory(std::span(published_))),
-      slots_buffer_(context.register_memory(std::span(slots_))) {
-  if (workers == 0 || workers > Published::kMaxWorkers) {
-    throw std::invalid_argument("the number of workers must be 1 to 256");
-  }
-  static_cast<void>(slots_buffer_.notifications());  // from now on workers may notify
+      weights_(kWeights),
+      weights_buffer_(context.register_memory(std::span(weights_))) {}
+
+std::uint32_t ParameterServer::open_desk() {
+  auto desk = std::make_unique<SharedDesk>();
+  desk->memory.resize(1);
+  // From now on the worker may notify; the tags wait until they are asked for.
+  desk->buffer = context_.register_memory(std::span(desk->memory), {.notifications = true});
+  desks_.push_back(std::move(desk));
+  return static_cast<std::uint32_t>(desks_.size() - 1);
 }
 
 References ParameterServer::references(std::uint32_t worker) {
-  const ferry::BufferRef published = published_buffer_.ref(ferry::Access::read);
-  const ferry::BufferRef slots = slots_buffer_.ref(ferry::Access::write);
-  return {published.subrange(offsetof(Published, weights), sizeof(Published::weights)),
-          published.subrange(offsetof(Published, applied) + worker * sizeof(std::uint64_t), sizeof(std::uint64_t)),
-          slots.subrange(worker * kSlots * sizeof(Slot), kSlots * sizeof(Slot))};
+  const ferry::RDMABuffer& desk = desks_.at(worker)->buffer;
+  return {weights_buffer_.ref(ferry::Access::read),
+          desk.ref(ferry::Access::read).subrange(offsetof(Desk, applied), sizeof(Desk::applied)),
+          desk.ref(ferry::Access::write).subrange(offsetof(Desk, slots), sizeof(Desk::slots))};
 }
 
-ferry::Task<void> ParameterServer::apply(std::uint64_t count) {
-  ferry::NotificationStream pushes = slots_buffer_.notifications();
-  Published& published = published_.front();
-  while (log_.size() < count) {
-    const std::uint64_t worker = co_await pushes.next();  // the tag is the worker
-    const std::uint64_t turn = published.applied[worker];
-    const Slot& slot = slots_[worker * kSlots + turn % kSlots];
-    log_.push_back({static_cast<std::uint32_t>(worker), slot});
-    const Slot& step = log_.back().slot;
-    for (std::size_t index = 0; index < kWeights; ++index) {
-      published.weights[index] += step.step[index];
+ferry::Task<std::uint64_t> ParameterServer::serve(std::uint32_t worker) {
+  SharedDesk& shared = *desks_.at(worker);
+  Desk& desk = shared.memory.front();
+  ferry::NotificationStream pushes = shared.buffer.notifications();
+  for (;;) {
+    auto pushed = ferry::as_result(pushes.next());
+    const ferry::Result<std::uint64_t> turn = co_await pushed;
+    if (!turn) {
+      break;  // the desk is closed, and every tag that had arrived has been taken
     }
-    std::atomic_ref(published.applied[worker]).store(turn + 1, std::memory_order_release);
+    add(worker, desk.slots[*turn % kSlots]);
+    std::atomic_ref(desk.applied).store(*turn + 1, std::memory_order_release);
+  }
+  co_return desk.applied;
+}
+
+ferry::Task<void> ParameterServer::close_desk(std::uint32_t worker) {
+  auto revoking = desks_.at(worker)->buffer.revoke();
+  co_await revoking;
+}
+
+void ParameterServer::add(std::uint32_t worker, const Slot& slot) {
+  log_.push_back({worker, slot});
+  const Slot& logged = log_.back().slot;
+  for (std::size_t index = 0; index < kWeights; ++index) {
+    weights_[index] += logged.step[index];
   }
 }
 
 Progress ParameterServer::progress() {
-  return {evaluate(std::span<const float, kWeights>(published_.front().weights), data_.held_out()), log_.size()};
+  return {evaluate(std::span<const float, kWeights>(weights_), data_.held_out()), log_.size()};
 }
 
 bool ParameterServer::weights_are_the_sum_of_the_log() {
@@ -58,7 +72,7 @@ bool ParameterServer::weights_are_the_sum_of_the_log() {
       weights[index] += logged.slot.step[index];
     }
   }
-  return std::memcmp(weights.data(), published_.front().weights, sizeof(Published::weights)) == 0;
+  return std::memcmp(weights.data(), weights_.data(), kWeights * sizeof(float)) == 0;
 }
 
 std::uint64_t ParameterServer::digest(std::uint32_t worker) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,18 +14,16 @@
 
 namespace parameter_server {
 
-// What a worker reads in one go. `applied` counts, per worker, the steps that have been added: a slot is free again
-// when its step has been.
-struct Published {
-  static constexpr std::size_t kMaxWorkers = 256;
-  float weights[kWeights];
-  std::uint64_t applied[kMaxWorkers];
-};
-
 // Each worker has two slots and uses them in turn.
 inline constexpr std::size_t kSlots = 2;
 struct Slot {
   float step[kWeights];
+};
+
+// What the server shares with one worker and with nobody else. A slot is free again when its step has been added.
+struct Desk {
+  std::uint64_t applied;  // steps that have been added
+  Slot slots[kSlots];
 };
 
 struct References {
@@ -47,12 +46,18 @@ struct Progress {
 
 class ParameterServer : public ferry::Actor {
  public:
-  ParameterServer(ferry::ActorContext& context, std::uint32_t workers, const std::string& data);
+  ParameterServer(ferry::ActorContext& context, const std::string& data);
 
+  // A desk for a new worker, whose number is the next one: 0, 1, …
+  std::uint32_t open_desk();
   References references(std::uint32_t worker);
-  // Adds steps as they are notified, until `count` have been added in all.
-  ferry::Task<void> apply(std::uint64_t count);
-  std::uint64_t steps() { return log_.size(); }
+  // Adds the steps of that worker as they are notified, until its desk is closed and all that had arrived is added. How
+  // many they were: what is not among them will never be.
+  ferry::Task<std::uint64_t> serve(std::uint32_t worker);
+  // Revokes the references to that desk: afterwards the worker, alive or not, reaches nothing of it any more.
+  ferry::Task<void> close_desk(std::uint32_t worker);
+
+  std::uint64_t steps() const { return log_.size(); }
   Progress progress();
   // True if the weights are exactly the initial ones plus the logged steps, added in the order of the log.
   bool weights_are_the_sum_of_the_log();
@@ -61,23 +66,29 @@ class ParameterServer : public ferry::Actor {
   Traffic traffic();
 
   static constexpr auto endpoints =
-      ferry::endpoints<&ParameterServer::references, ferry::concurrent<&ParameterServer::apply>,
+      ferry::endpoints<ferry::concurrent<&ParameterServer::open_desk>, ferry::concurrent<&ParameterServer::references>,
+                       ferry::concurrent<&ParameterServer::serve>, ferry::concurrent<&ParameterServer::close_desk>,
                        ferry::concurrent<&ParameterServer::steps>, ferry::concurrent<&ParameterServer::progress>,
                        ferry::concurrent<&ParameterServer::weights_are_the_sum_of_the_log>,
                        ferry::concurrent<&ParameterServer::digest>, ferry::concurrent<&ParameterServer::traffic>>;
 
  private:
+  struct SharedDesk {
+    ferry::vector<Desk> memory;  // one
+    ferry::RDMABuffer buffer;
+  };
   struct Logged {
     std::uint32_t worker;
     Slot slot;
   };
 
+  void add(std::uint32_t worker, const Slot& slot);
+
   ferry::ActorContext& context_;
   Dataset data_;
-  ferry::vector<Published> published_;  // one
-  ferry::vector<Slot> slots_;           // kSlots per worker
-  ferry::RDMABuffer published_buffer_;
-  ferry::RDMABuffer slots_buffer_;
+  ferry::vector<float> weights_;
+  ferry::RDMABuffer weights_buffer_;
+  std::vector<std::unique_ptr<SharedDesk>> desks_;  // by worker
   std::vector<Logged> log_;
 };
 

@@ -20,7 +20,8 @@ int main(int argc, char** argv) {
     return settings.server ? rdma_pingpong::serve(context) : rdma_pingpong::measure_all(context, settings);
   };
   if (settings.transport == "sim") {
-    const ferry::sim::Report report = ferry::sim::run(command_line::world_of(settings.seed), classes, program);
+    const ferry::sim::WorldOptions world = command_line::world_of(settings.seed, settings.profile);
+    const ferry::sim::Report report = ferry::sim::run(world, classes, program);
     if (report.result.outcome != ferry::sim::Outcome::passed) {
       fmt::print(stderr, "rdma_pingpong: {}\n", report.result.to_text());
       return 1;

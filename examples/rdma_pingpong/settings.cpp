@@ -75,6 +75,7 @@ void declare(CLI::App& app, Settings& settings, Words& words) {
   app.add_option("--seed", settings.seed, "decides what happens under sim")
       ->check(command_line::refuse_sign)
       ->capture_default_str();
+  command_line::add_profile(app, settings.profile);
 }
 
 void check_size(const Settings& settings) {

@@ -26,7 +26,8 @@ struct Settings {
   std::string host;  // where a server listens
   std::uint16_t port = 0;
   std::string secret_file;
-  std::uint64_t seed = 1;  // sim
+  std::uint64_t seed = 1;            // sim
+  std::string profile = "portable";  // of the simulated NICs
 
   // What is to be measured, one after the other.
   std::vector<Workload> workloads() const;
