@@ -24,9 +24,7 @@ inline void add_profile(CLI::App& app, std::string& name) {
   for (const ferry::sim::NicProfile& profile : ferry::sim::kNicProfiles) {
     names.emplace_back(profile.name);
   }
-  app.add_option("--profile", name, "what the NICs promise under sim")
-      ->check(CLI::IsMember(names))
-      ->capture_default_str();
+  app.add_option("--profile", name, "what simulated NICs promise")->check(CLI::IsMember(names))->capture_default_str();
 }
 
 // The world that --transport sim runs in. profile: one that there is.

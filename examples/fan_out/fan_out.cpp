@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", settings.seed, "decides what happens")
       ->check(command_line::refuse_sign)
       ->capture_default_str();
+  command_line::add_profile(app, settings.profile);
   try {
     app.parse(argc, argv);
     if (settings.is_stored && settings.bytes > fan_out::kMostStored / settings.nodes) {

@@ -35,6 +35,7 @@ class SteadyNetwork final : public ferry::sim::ChoiceSource {
 ferry::sim::WorldOptions world_of(const Settings& settings) {
   ferry::sim::WorldOptions options;
   options.seed = settings.seed;
+  options.fabric.profile = ferry::sim::nic_profile(settings.profile);
   options.steps = 1'000'000'000;
   options.fabric.mtu = std::size_t{1} << 20;
   options.fabric.bytes_per_microsecond = settings.bytes_per_microsecond;

@@ -24,6 +24,7 @@ struct Settings {
   std::uint64_t bytes_per_microsecond = 10000;  // of a NIC, each way
   bool is_stored = false;                       // the weights are real memory, and checked
   std::uint64_t seed = 1;
+  std::string profile = "portable";  // of the NICs
 };
 
 // Whom a worker (1, 2, …) pulls from; 0: the server.

@@ -164,6 +164,9 @@ std::optional<int> parse(int argc, char** argv, Settings& settings) {
     if (!settings.svg.empty() && !settings.sweep) {
       throw CLI::ValidationError("--svg", "draws the curve of a --sweep, which is missing");
     }
+    if (settings.transport != "sim" && app.count("--profile") > 0) {
+      throw CLI::ValidationError("--profile", "is of simulated NICs; it goes with --transport sim");
+    }
     check_size(settings);
     check_server(settings, words);
     if (settings.transport == "verbs") {
