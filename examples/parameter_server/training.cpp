@@ -80,6 +80,10 @@ ferry::Task<int> train(ferry::Context context, Settings settings, ferry::sim::Wo
 
   auto finishing = cluster->finish(settings.epochs);
   const std::string wrong = co_await finishing;
+  if (!wrong.empty() && world != nullptr) {
+    world->fail(wrong);
+    co_return 1;
+  }
   if (!wrong.empty()) {
     fmt::print(stderr, "FAILED {}\n", wrong);
     co_return 1;

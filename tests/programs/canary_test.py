@@ -58,6 +58,19 @@ class Canary(unittest.TestCase, program.Checks):
                                     capture_output=True, check=False)
             self.assertEqual(judged.returncode, status, script)
 
+    def test_a_simulated_example_prints_the_same_under_every_seed(self):
+        (pathlib.Path(FOLDER.name) / "tests").mkdir()
+        for script, status in (("echo 'Hello, world!'", 0),
+                               ("echo 'Hello, world!'; echo oh >&2", 1),
+                               ("echo 'Hello, world!'; exit 1", 1),
+                               ("test $FERRY_SIM_SEED -lt 10 && echo 'Hello, world!'", 1),
+                               ("test $FERRY_SIM_SEED -lt 10 || echo stuck; echo 'Hello, world!'", 1),
+                               ("test $FERRY_SIM_PROFILE = iwarp && echo 'Hello, world!'", 1)):
+            make("tests/simulated_01_hello_actor", script)
+            judged = subprocess.run([sys.executable, HERE / "simulated_example.py", "01_hello_actor", "srd"],
+                                    capture_output=True, check=False)
+            self.assertEqual(judged.returncode, status, script)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -73,7 +73,7 @@ class Refusing(unittest.TestCase, program.Checks):
 
     def test_wrong_usage_ends_with_2(self):
         for arguments in (["--nodes", "1"], ["--bytes", "0"], ["--bytes", "-1"], ["--ways", "pigeon"],
-                          ["--piece", "0"], ["--fan", "0"], ["--nonsense"]):
+                          ["--profile", "loose"], ["--piece", "0"], ["--fan", "0"], ["--nonsense"]):
             with self.subTest(arguments=arguments):
                 self.refuse_usage(arguments[0], command=[NAME, *arguments])
         self.refuse_usage("--store", command=[NAME, "--store"])

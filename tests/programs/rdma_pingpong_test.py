@@ -140,7 +140,8 @@ class Refusing(unittest.TestCase, program.Checks):
                 (["--server"], ["--secret-file", "x", "--server", "127.0.0.1", *reference]),
                 (["--server", "::1:8080"], ["--secret-file", "x", "--server", "::1:8080:x"]),
                 (["--transport"], ["--secret-file", "x", "--transport", "sim", *reference]),
-                (["--nonsense"], ["--nonsense"])]:
+                (["--profile"], ["--profile", "srd"]),  # without --transport sim
+                (["--profile"], ["--transport", "sim", "--profile", "loose"]), (["--nonsense"], ["--nonsense"])]:
             with self.subTest(arguments=arguments):
                 self.refuse_usage(*words, command=[NAME, *arguments])
 
