@@ -1,13 +1,18 @@
 // The suite in the simulator, on NICs of every profile, each with a network that does its duty and one that loses,
 // doubles and delays packets, between NICs that have flushes: every scenario over several seeds, which decide order,
 // delays and tearing.
+//
+// The guard (ferry::sim_guard) fails whatever of it asks the real machine. With FERRY_TWICE=1 each world is run twice,
+// the second time in a heap of another shape and a year later, and must take the same steps and move the same bytes.
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include <ferry/base/channel.hpp>
 #include <ferry/sim/node_program.hpp>
+#include <ferry/sim/perturbed_heap.hpp>
 #include <ferry/sim/world.hpp>
+#include <ferry/sim_guard/guard.hpp>
 
 #include "scenario.hpp"
 
@@ -44,6 +49,15 @@ std::uint64_t first_seed() {
   const char* const asked = std::getenv("FERRY_FIRST_SEED");
   return asked == nullptr ? 1 : std::strtoull(asked, nullptr, 10);
 }
+
+// FERRY_TWICE: whether each world is run again.
+bool twice() {
+  static const bool asked = std::getenv("FERRY_TWICE") != nullptr;
+  return asked;
+}
+
+constexpr std::chrono::hours kYear{24 * 365};
+constexpr std::size_t kBlocks = 200;  // enough to move what a small world allocates, and soon done
 
 class SimCluster final : public Cluster {
  public:
@@ -165,12 +179,15 @@ class SimKind final : public ClusterKind {
     const std::uint64_t first = one ? seed_from_environment() : first_seed();
     const Watchdog watchdog(name_of_running_test());
     for (std::uint64_t seed = first; seed < first + (one ? 1 : kSeedFactor * options.seeds); ++seed) {
-      SimCluster cluster(fabric_, traits_, scenario, options, seed);
-      const sim::WorldResult result = cluster.run();
-      ++Tally::worlds;
-      Tally::steps += result.steps;
+      const sim::WorldResult result = run(scenario, options, seed);
       if (result.outcome != sim::Outcome::passed) {
         ADD_FAILURE() << result.to_text();
+      }
+      if (twice() && !testing::Test::HasFailure()) {
+        const sim::PerturbedHeap heap(seed, kBlocks);
+        sim_guard::shift_wall_clock(kYear);
+        EXPECT_EQ(run(scenario, options, seed).to_text(), result.to_text()) << "the same world, run again";
+        sim_guard::shift_wall_clock({});
       }
       if (testing::Test::HasFailure()) {
         fmt::print("  replay: FERRY_SEED={} conformance_sim_test --gtest_filter={}\n", seed, name_of_running_test());
@@ -180,10 +197,31 @@ class SimKind final : public ClusterKind {
   }
 
  private:
+  sim::WorldResult run(Scenario scenario, const ScenarioOptions& options, std::uint64_t seed) const {
+    SimCluster cluster(fabric_, traits_, scenario, options, seed);
+    sim::WorldResult result = cluster.run();
+    ++Tally::worlds;
+    Tally::steps += result.steps;
+    return result;
+  }
+
   const sim::FabricOptions fabric_;
   const std::string name_;
   const Traits traits_;
 };
+
+Task<int> read_a_real_clock() {
+  co_return std::chrono::steady_clock::now().time_since_epoch().count() == 0 ? 1 : 0;
+}
+
+// The canary of the guard: no promise of it is worth anything where it is not linked.
+TEST(SimGuard, FailsAWorldOfThisProgramThatReadsARealClock) {
+  sim::World world({.seed = 1});
+  world.start("node", sim::node_entry({}, [](Context&) { return read_a_real_clock(); }));
+  const sim::WorldResult result = world.run();
+  EXPECT_EQ(result.outcome, sim_guard::is_on() ? sim::Outcome::failed : sim::Outcome::passed) << result.to_text();
+  EXPECT_NE(sim_guard::is_on(), kSanitized) << sim_guard::why_off();
+}
 
 }  // namespace
 

@@ -1,13 +1,11 @@
 #include <ferry/sim/determinism.hpp>
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <ferry/base/random.hpp>
+#include <ferry/sim/perturbed_heap.hpp>
 #include <ferry/sim/trace.hpp>
 
 namespace ferry::sim {
@@ -56,28 +54,6 @@ class StepList final : public TraceSink {
   };
   std::vector<Kept> steps_;
   Trace names_{1};
-};
-
-// Blocks of many sizes, written all over; half of them are given back, so that what is allocated next lies elsewhere
-// and is not zero.
-class PerturbedHeap {
- public:
-  explicit PerturbedHeap(std::uint64_t seed) {
-    Random random(seed);
-    for (int block = 0; block < 20'000; ++block) {
-      const std::size_t size = 1 + random.below(std::uint64_t{1} << (4 + random.below(9)));
-      blocks_.push_back(std::make_unique<unsigned char[]>(size));  // NOLINT: raw blocks are the point
-      std::memset(blocks_.back().get(), 0xa5, size);
-    }
-    for (auto& block : blocks_) {
-      if (random.below(2) == 0) {
-        block.reset();
-      }
-    }
-  }
-
- private:
-  std::vector<std::unique_ptr<unsigned char[]>> blocks_;  // NOLINT: as above
 };
 
 }  // namespace

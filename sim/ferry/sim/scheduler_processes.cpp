@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <ferry/sim/outside.hpp>
 #include <ferry/sim/trace.hpp>
 
 namespace ferry::sim {
@@ -48,6 +49,7 @@ void Scheduler::call_after_step(ProcessNumber process, std::function<void()> fun
 
 // Apart from record(), which is on every step's way.
 void Scheduler::tell(StepKind kind, ProcessNumber process, std::uint64_t number) {
+  const OutsideWorld outside;
   trace_->on_step({steps_, now_, process, kind, number, cause_, hash(), data()});
   cause_ = {};
 }

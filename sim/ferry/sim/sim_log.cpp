@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/sim/outside.hpp>
 #include <ferry/sim/process.hpp>
 #include <ferry/sim/world.hpp>
 
@@ -16,6 +17,7 @@ std::string to_text(const LogLine& line) {
 void SimLog::write(TimePoint at, std::string_view process, LogLevel level, std::string_view text) {
   const LogLine line{at, std::string(process), level, std::string(text)};
   if (also_ != nullptr) {
+    const OutsideWorld outside;
     also_->write(level, to_text(line));
   }
   if (lines_.size() < kLines) {

@@ -8,6 +8,7 @@
 #include <ferry/base/limits.hpp>
 #include <ferry/sim/finding_log.hpp>
 #include <ferry/sim/memory_watch.hpp>
+#include <ferry/sim/outside.hpp>
 #include <ferry/sim/sim_fabric.hpp>
 #include <ferry/sim/virtual_time.hpp>
 
@@ -170,6 +171,7 @@ void World::expect_races(const RDMABuffer& buffer) noexcept {
 
 void World::trace(const Process* process, TracedEvent::Kind kind, std::string_view text) {
   if (TraceSink* sink = scheduler_.trace()) {
+    const OutsideWorld outside;
     sink->on_event(
         {now(), scheduler_.steps(), process == nullptr ? ProcessNumber{} : process->number(), kind, std::string(text)});
   }
@@ -205,6 +207,7 @@ void World::stop_if_done() noexcept {
 
 WorldResult World::run() {
   const AdversityGuard adverse(&adversity_);
+  const InsideWorld inside(*this);
   swarm_.begin();
   const Scheduler::End end = scheduler_.run(nullptr);
   if (memory_watch_ != nullptr) {
