@@ -87,6 +87,8 @@ struct FakeQueueState {
   std::deque<Landing> landing;  // of what the other end wrote
   queue::QueuePairOptions options;
   std::size_t out = 0;
+  std::uint32_t accepted = 0;             // requests of the other end
+  std::vector<std::uint64_t> posted_ids;  // of all requests, in their order
   std::size_t number = 0;
   FakeFabric::Line executes = 0;
   FakeFabric::Line tells = 0;
@@ -115,6 +117,8 @@ class FakeQueuePair final : public queue::QueuePair {
   Result<void> post_receive(std::uint64_t id, std::byte* local, std::size_t length, std::uint32_t key) override;
   void stop() noexcept override;
   bool has_refused() const noexcept override { return state_->has_refused; }
+  std::optional<std::uint32_t> progress() const noexcept override;
+  queue::Acceptance acceptance(std::uint64_t id, std::uint32_t progress) const noexcept override;
 
  private:
   std::shared_ptr<FakeQueueState> state_;
@@ -128,9 +132,10 @@ class FakeDevice final : public queue::Device {
     Access rights = Access::none;
   };
   struct Fault {
-    std::size_t after = 0;  // requests that are executed before
-    queue::WorkStatus status{};
-    bool executes = false;  // the one that fails
+    std::size_t after = 0;       // requests that are executed before
+    queue::WorkStatus status{};  // remote_refusal: of the next get, which had been executed and was sent again
+    bool executes = false;       // the one that fails
+    std::size_t behind = 0;      // requests behind it that are executed as well, and end flushed
   };
 
   FakeDevice(FakeFabric& fabric, queue::OrderClass order) : fabric_(fabric) { limits_.order = order; }
@@ -141,6 +146,7 @@ class FakeDevice final : public queue::Device {
   bool lands_late = false;      // puts wait until the class promises that they are in memory, or land() is called
   bool loses_refusals = false;  // a refused request is told to have been unreachable
   bool refuses_post = false;    // post() has no room
+  bool tells_progress = false;  // QueuePair::progress()
   std::optional<Fault> fault;
   Failure create_failure{};    // of create_queue_pair
   Failure register_failure{};  // of register_local
@@ -287,10 +293,15 @@ class FakeDevice final : public queue::Device {
     completion.id = request.id;
     if (state->is_stopped) {
       completion.status = queue::WorkStatus::flushed;
-    } else if (fault && fault->after == 0) {
+    } else if (fault && fault->after == 0 &&
+               (fault->status != queue::WorkStatus::remote_refusal || request.verb == queue::Verb::get)) {
       completion.status = fault->status;
-      if (fault->executes) {
-        static_cast<void>(execute(*state, request));
+      bool goes_on = fault->executes && execute(*state, request) == queue::WorkStatus::success;
+      for (std::size_t index = 1; goes_on && index <= fault->behind && index < state->requests.size(); ++index) {
+        goes_on = execute(*state, state->requests[index]) == queue::WorkStatus::success;
+      }
+      if (const auto other = state->other.lock(); other != nullptr && !is_srd) {
+        other->has_refused = other->has_refused || completion.status == queue::WorkStatus::remote_refusal;
       }
       fault.reset();
     } else {
@@ -298,7 +309,7 @@ class FakeDevice final : public queue::Device {
       if (!status) {
         return;  // no receive there: tried again when there is one
       }
-      if (fault) {
+      if (fault && fault->after > 0) {
         --fault->after;
       }
       completion.status = *status;
@@ -354,6 +365,7 @@ class FakeDevice final : public queue::Device {
       return std::nullopt;
     }
     executed.push_back(request);
+    ++other->accepted;
     switch (request.verb) {
       case Verb::put:
         if (request.length > 0) {
@@ -469,6 +481,7 @@ inline Result<void> FakeQueuePair::post(std::span<const queue::WorkRequest> requ
   state_->out += requests.size();
   for (const queue::WorkRequest& request : requests) {
     state_->requests.push_back(request);
+    state_->posted_ids.push_back(request.id);
   }
   device.wake(state_);
   return {};
@@ -480,6 +493,20 @@ inline Result<void> FakeQueuePair::post_receive(std::uint64_t id, std::byte* loc
     other->device->wake(other);
   }
   return {};
+}
+
+inline std::optional<std::uint32_t> FakeQueuePair::progress() const noexcept {
+  return state_->device->tells_progress ? std::optional(state_->accepted) : std::nullopt;
+}
+
+inline queue::Acceptance FakeQueuePair::acceptance(std::uint64_t id, std::uint32_t progress) const noexcept {
+  const auto& ids = state_->posted_ids;
+  const auto found = std::find(ids.begin(), ids.end(), id);
+  if (found == ids.end()) {
+    return queue::Acceptance::unknown;
+  }
+  return found - ids.begin() < static_cast<std::ptrdiff_t>(progress) ? queue::Acceptance::whole
+                                                                     : queue::Acceptance::none;
 }
 
 inline void FakeQueuePair::stop() noexcept {

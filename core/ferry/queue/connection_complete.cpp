@@ -38,8 +38,10 @@ void QueueConnection::on_completion(QueuePair& queue, const WorkCompletion& comp
                                                       to_string(completion.status), completion.vendor_code))};
       if (is_refusal && order_ != OrderClass::iwarp) {
         failure.has_refused = true;
+        failure.refused = completion.id;
         failure.executed_below = completion.id;
-        failure.unexecuted_from = completion.id + 1;
+        // A get may have been refused when it was sent again: then what is behind it had been executed.
+        failure.unexecuted_from = request->kind == PostedRequest::Kind::get ? LaneFailure::kUnknown : completion.id + 1;
       }
       ask_about(*lane);
       break_lane(*lane, failure);

@@ -61,6 +61,7 @@ void QueueConnection::on_control(wire::Bytes&& message) noexcept {
     Lane* const lane = discarded ? find_lane(discarded->lane) : nullptr;
     if (lane != nullptr && lane->state == Lane::State::broken) {
       const std::uint64_t channel = channel_;
+      take_evidence(*lane, *discarded);
       Retired retired = retire(*lane);
       lock.unlock();
       retired = {};
@@ -68,7 +69,7 @@ void QueueConnection::on_control(wire::Bytes&& message) noexcept {
       if (state_ != State::open || channel_ != channel) {
         return;
       }
-      resolve(*lane, discarded->has_refused);
+      resolve(*lane);
       take_next_life(*lane);
       advance_flushes();
       pump();

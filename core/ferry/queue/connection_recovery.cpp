@@ -101,12 +101,50 @@ QueueConnection::Retired QueueConnection::retire(Lane& lane) noexcept {
   return Retired{std::move(lane.staging), std::move(lane.queue)};
 }
 
+// What the owner says of the lane's last life, while both ends of it are stopped and this one still knows what it sent.
+void QueueConnection::take_evidence(Lane& lane, const Discarded& discarded) {
+  LaneFailure& failure = lane.failure;
+  failure.has_refused = failure.has_refused || discarded.has_refused;
+  if (!discarded.progress || lane.queue == nullptr) {
+    if (failure.has_refused && failure.refused == 0) {
+      attribute(lane);
+    }
+    return;
+  }
+  const std::uint64_t posted_below = std::min(failure.unexecuted_from, lane.next_number());
+  std::uint64_t executed_below = posted_below;
+  std::uint64_t unexecuted_from = posted_below;
+  bool is_known = true;
+  lane.for_each([&](std::uint64_t number, const PostedRequest& request) {
+    if (number >= posted_below || !is_unaccounted(lane, number, request)) {
+      return;
+    }
+    const Acceptance acceptance = lane.queue->acceptance(number, *discarded.progress);
+    is_known = is_known && acceptance != Acceptance::unknown;
+    if (acceptance != Acceptance::whole) {
+      executed_below = std::min(executed_below, number);
+    }
+    if (acceptance == Acceptance::none) {
+      unexecuted_from = std::min(unexecuted_from, number);
+    }
+  });
+  if (is_known) {
+    // Whose word got lost: the first that was not accepted, if the owner does not accept its reference either.
+    const PostedRequest* const first = unexecuted_from < posted_below ? lane.find(unexecuted_from) : nullptr;
+    const Pending* const pending = first == nullptr ? nullptr : pool_.find(first->owner);
+    if (failure.has_refused && failure.refused == 0 && pending != nullptr && pending->verdict &&
+        first->kind != PostedRequest::Kind::mark && first->kind != PostedRequest::Kind::command) {
+      failure.refused = unexecuted_from;
+    }
+    failure.has_evidence = true;
+    failure.executed_below = executed_below;
+    failure.unexecuted_from = unexecuted_from;
+  }
+}
+
 // The owner has discarded its end, and this one is destroyed: nothing of the lane's last life will have an effect any
 // more, every command that was executed has been answered, and what completed is in memory (iwarp: what a mark covers).
-void QueueConnection::resolve(Lane& lane, bool has_refused) {
-  if (has_refused && !lane.failure.has_refused) {
-    attribute(lane);
-  }
+void QueueConnection::resolve(Lane& lane) {
   lane.for_each([&](std::uint64_t number, const PostedRequest& request) { resolve_request(lane, number, request); });
   std::vector<Pending*> all;
   for (PendingList* list : {&lane.posted, &lane.waiting}) {
@@ -142,12 +180,14 @@ void QueueConnection::resolve(Lane& lane, bool has_refused) {
   }
 }
 
-// Nobody said here which request it was that the owner's device refused: the word got lost, or the device gives none.
-// Everything before it was executed and nothing behind it, so that it must be one whose reference the owner does not
-// accept; where it accepts them all (a key was forged), it may be any.
+// Nobody said here which request it was that the owner's device refused: the word got lost, or the device gives none;
+// nor how far it had come. Everything before it was executed, so that it must be one whose reference the owner does not
+// accept; where it accepts them all (a key was forged), it may be any. Nothing behind it was executed, unless it is a
+// get that was sent again.
 void QueueConnection::attribute(Lane& lane) {
   std::uint64_t first[2] = {};  // of those that the owner does not accept, and of all
   std::uint64_t last[2] = {};
+  bool has_get[2] = {};
   lane.for_each([&](std::uint64_t number, const PostedRequest& request) {
     const bool is_access = request.kind != PostedRequest::Kind::mark && request.kind != PostedRequest::Kind::command;
     if (!is_access || !is_unaccounted(lane, number, request)) {
@@ -158,14 +198,17 @@ void QueueConnection::attribute(Lane& lane) {
       if (of == 1 || pending == nullptr || !pending->is_accepted) {
         first[of] = first[of] == 0 ? number : first[of];
         last[of] = number;
+        has_get[of] = has_get[of] || request.kind == PostedRequest::Kind::get;
       }
     }
   });
   const int of = first[0] != 0 ? 0 : 1;
   if (first[of] != 0) {
-    lane.failure.has_refused = true;
     lane.failure.executed_below = first[of];
-    lane.failure.unexecuted_from = last[of] + 1;
+    lane.failure.unexecuted_from = has_get[of] ? LaneFailure::kUnknown : last[of] + 1;
+    if (first[of] == last[of]) {
+      lane.failure.refused = first[of];
+    }
   }
 }
 
@@ -199,21 +242,37 @@ void QueueConnection::resolve_request(Lane& lane, std::uint64_t number, const Po
   if (request.kind == Kind::command) {
     return;
   }
-  if (number >= failure.unexecuted_from) {
+  const bool is_unnamed = failure.has_refused && failure.refused == 0;
+  if (number == failure.refused) {
+    pending->refused = true;
+    pending->unknown = pending->unknown || may_be_in_part(lane, number, request, *pending);
+  } else if (number >= failure.unexecuted_from) {
     request.kind == Kind::atomic ? static_cast<void>(pending->atomic_due = true)
                                  : pending->redo.push_back(request.range);
-  } else if (!is_executed && (failure.names_request() || (failure.has_refused && pending->verdict))) {
+    lane.is_cautious = lane.is_cautious || is_unnamed;
+  } else if (!is_executed && is_unnamed && pending->verdict) {
     // A right or range that the region has not, it never had; but it may have been revoked afterwards.
     pending->refused = true;
-    pending->unknown = pending->unknown || (!failure.names_request() && pending->verdict.code() == errc::revoked);
+    pending->unknown = pending->unknown || failure.has_evidence || pending->verdict.code() == errc::revoked;
   } else if (request.kind == Kind::get) {
     pending->redo.push_back(request.range);
-    lane.is_cautious = lane.is_cautious || failure.has_refused;
+    lane.is_cautious = lane.is_cautious || is_unnamed;
   } else if (request.kind == Kind::put && is_executed) {
     pending->executed_any = true;
   } else {
     pending->unknown = true;
   }
+}
+
+// A refused put whose first packets had been accepted: its key died in the middle, or the owner says so.
+bool QueueConnection::may_be_in_part(const Lane& lane, std::uint64_t number, const PostedRequest& request,
+                                     const Pending& pending) const noexcept {
+  const LaneFailure& failure = lane.failure;
+  if (request.kind != PostedRequest::Kind::put || number >= failure.unexecuted_from) {
+    return false;
+  }
+  return failure.has_evidence ||
+         (pending.verdict && pending.verdict.code() == errc::revoked && request.range.length > kLeastPacket);
 }
 
 // True: it has ended. Else it goes on in the lane's next life.

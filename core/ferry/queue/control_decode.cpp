@@ -229,14 +229,18 @@ Result<Discarded> decode_discarded(wire::ByteView body) {
   wire::Reader reader(body);
   Discarded discarded;
   discarded.lane = reader.u32();
-  const std::uint8_t has_refused = reader.u8();
+  const std::uint8_t flags = reader.u8();
+  const std::uint32_t progress = reader.u32();
   if (auto complete = reader.finish("discarded lane"); !complete) {
     return complete.error();
   }
-  if (has_refused > 1) {
-    return Failure(errc::malformed, fmt::format("discarded lane: flag {} is unknown", has_refused));
+  if (flags > 3) {
+    return Failure(errc::malformed, fmt::format("discarded lane: flags {:#x} unknown", flags));
   }
-  discarded.has_refused = has_refused == 1;
+  discarded.has_refused = (flags & 1) != 0;
+  if ((flags & 2) != 0) {
+    discarded.progress = progress;
+  }
   return discarded;
 }
 

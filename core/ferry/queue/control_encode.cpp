@@ -159,7 +159,9 @@ wire::Bytes encode_discard(std::uint32_t lane) {
 
 wire::Bytes encode(const Discarded& discarded) {
   wire::Bytes bytes = encode_lane(Control::discarded, discarded.lane);
-  wire::Writer(bytes).u8(discarded.has_refused ? 1 : 0);
+  wire::Writer writer(bytes);
+  writer.u8(static_cast<std::uint8_t>((discarded.has_refused ? 1 : 0) | (discarded.progress ? 2 : 0)));
+  writer.u32(discarded.progress.value_or(0));
   return bytes;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -90,7 +91,8 @@ struct AtomicRequest {
 
 struct Discarded {
   std::uint32_t lane = 0;
-  bool has_refused = false;  // see QueuePair
+  bool has_refused = false;                 // see QueuePair
+  std::optional<std::uint32_t> progress{};  // same
 };
 
 // received: how many receives of the lane have been used and posted again, ever.

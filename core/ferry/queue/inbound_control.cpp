@@ -230,7 +230,8 @@ Result<QueueInbound::OwnerLane> QueueInbound::make_lane(const OpenLane& open) {
 // executed.
 void QueueInbound::discard_lane(std::uint32_t id) {
   OwnerLane lane;
-  bool has_refused = false;
+  Discarded discarded;
+  discarded.lane = id;
   {
     const std::lock_guard lock(mutex_);
     const auto found =
@@ -242,12 +243,13 @@ void QueueInbound::discard_lane(std::uint32_t id) {
   }
   if (lane.queue != nullptr) {
     lane.queue->stop();
-    has_refused = lane.queue->has_refused();
+    discarded.has_refused = lane.queue->has_refused();
+    discarded.progress = lane.queue->progress();
     lane.queue = nullptr;
   }
   const std::lock_guard lock(mutex_);
   if (state_ == State::open) {
-    link_->send(encode(Discarded{id, has_refused}));
+    link_->send(encode(discarded));
   }
 }
 

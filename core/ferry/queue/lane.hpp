@@ -37,12 +37,11 @@ struct LaneFailure {
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
   Failure why{};                             // for those whose outcome nobody knows
-  bool has_refused = false;                  // the owner's device refused one, and it is between the two numbers
+  bool has_evidence = false;                 // the owner has told how far it had accepted requests
+  bool has_refused = false;                  // the owner's device refused one
+  std::uint64_t refused = 0;                 // that one; 0: not known
   std::uint64_t executed_below = 0;          // requests below this number were executed
   std::uint64_t unexecuted_from = kUnknown;  // this one and all behind it were not
-
-  // The request is known that was refused: it and nothing else is between both.
-  bool names_request() const noexcept { return has_refused && unexecuted_from == executed_below + 1; }
 };
 
 class Lane {

@@ -156,7 +156,10 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   void ask_about(Lane& lane);
   void lane_failed_to_open(Lane& lane, const Failure& why);
   Retired retire(Lane& lane) noexcept;
-  void resolve(Lane& lane, bool has_refused);
+  void take_evidence(Lane& lane, const Discarded& discarded);
+  void resolve(Lane& lane);
+  bool may_be_in_part(const Lane& lane, std::uint64_t number, const PostedRequest& request,
+                      const Pending& pending) const noexcept;
   void attribute(Lane& lane);
   bool is_unaccounted(const Lane& lane, std::uint64_t number, const PostedRequest& request) const noexcept;
   void resolve_request(Lane& lane, std::uint64_t number, const PostedRequest& request);

@@ -36,8 +36,9 @@ inline constexpr std::size_t kMessageSlotBytes = 1024;              // of a Send
 inline constexpr std::uint64_t kSignaledEvery = 4;                  // Sends, so that slots come back
 inline constexpr std::uint32_t kMessageLives = 64;                  // queue pairs of one link, one after the other
 
-inline constexpr std::size_t kAddressBytes = 64;  // of a queue pair
-inline constexpr std::size_t kTextBytes = 512;    // of a failure on the wire
-inline constexpr std::size_t kNameBytes = 256;    // of a process
+inline constexpr std::uint64_t kLeastPacket = 256;  // bytes of the shortest packets that devices use
+inline constexpr std::size_t kAddressBytes = 64;    // of a queue pair
+inline constexpr std::size_t kTextBytes = 512;      // of a failure on the wire
+inline constexpr std::size_t kNameBytes = 256;      // of a process
 
 }  // namespace ferry::queue

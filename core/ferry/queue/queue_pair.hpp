@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <ferry/base/failure.hpp>
@@ -32,6 +33,9 @@ class QueueEvents {
  protected:
   ~QueueEvents() = default;
 };
+
+// How much of a request the other end has accepted, for good.
+enum class Acceptance : std::uint8_t { unknown, none, part, whole };
 
 struct QueuePairOptions {
   std::size_t requests = 128;     // posted and not completed, at most
@@ -62,10 +66,21 @@ class QueuePair {
   // `flushed`, by QueueEvents. Idempotent.
   virtual void stop() noexcept = 0;
 
-  // After stop(): true if it had stopped because it refused a request of the other end. Then that request, whichever it
-  // was, did not execute, nor did any behind it; all before it did. (The other end is told so only if nothing gets
-  // lost.) Devices of class srd, which go on after a refusal, and those that cannot tell: false.
+  // After stop(): true if it had stopped because it refused a request of the other end. Then all before that one had
+  // been executed, whichever it was. It was not, nor was anything behind it; unless it is a get, which may have been
+  // sent again, and refused only then. (The other end is told of a refusal only if nothing gets lost.) Devices of class
+  // srd, which go on after a refusal, and those that cannot tell: false.
   virtual bool has_refused() const noexcept { return false; }
+
+  // After stop(): how far the requests of the other end were accepted, in a number that it understands. None: the
+  // device cannot tell.
+  virtual std::optional<std::uint32_t> progress() const noexcept { return std::nullopt; }
+  // After stop(), what the other end's progress() says of a request that was posted here; `whole` of one that has
+  // completed with success.
+  virtual Acceptance acceptance(std::uint64_t id, std::uint32_t progress) const noexcept {
+    static_cast<void>(id), static_cast<void>(progress);
+    return Acceptance::unknown;
+  }
 };
 
 }  // namespace ferry::queue

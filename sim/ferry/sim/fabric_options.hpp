@@ -23,6 +23,8 @@ struct FabricOptions {
 
   bool has_message_queues = true;  // messages travel on queue pairs; else with fewer steps, for exhaustive searches
 
+  bool tells_progress = true;  // an owner's NIC tells how far it had accepted the requests of a queue pair that failed
+
   bool has_flushes = false;  // of NICs: as few devices have; otherwise marks tell what is in memory
 
   // Limits.

@@ -7,8 +7,11 @@ namespace ferry::sim::test {
 namespace {
 
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::Not;
+using testing::UnorderedElementsAre;
 
 constexpr std::uint64_t kSeeds = 3000;
 
@@ -87,6 +90,76 @@ TEST(Reliability, AReadThatIsSentAgainReadsAgain) {
   });
   EXPECT_THAT(seen, Contains("2"));
   EXPECT_THAT(seen, Contains("1"));
+}
+
+std::string name_of(queue::Acceptance acceptance) {
+  constexpr std::string_view kNames[] = {"unknown", "none", "part", "whole"};
+  return std::string(kNames[static_cast<std::size_t>(acceptance)]);
+}
+
+// What the end of queue q at the owner tells the other one of these requests, which are over.
+std::string accepted(NicRig& rig, std::initializer_list<std::uint64_t> ids) {
+  rig.from("q")->stop();
+  rig.to("q")->stop();
+  const auto progress = rig.to("q")->progress();
+  std::string out;
+  for (const std::uint64_t id : ids) {
+    out += " " + (progress ? name_of(rig.from("q")->acceptance(id, *progress)) : "untold");
+  }
+  return out;
+}
+
+// E03, and then its key is dead: a refusal does not say that what is behind it was not executed.
+TEST(Reliability, AReadThatIsSentAgainMayBeRefusedThoughWhatIsBehindItWasExecuted) {
+  const auto seen = outcomes(lossy(), kSeeds, [](NicRig& rig) {
+    rig.a().words[y] = 1;
+    const std::uint32_t key = rig.b().add_key(&rig.b().words[x], 8);
+    rig.when([&] { return rig.b().words[y] == 1; }, [&rig, key] { rig.b().revoke(key); });
+    queue::WorkRequest get = rig.get(x, x);
+    get.remote = {key, 0};
+    get.id = 1;
+    queue::WorkRequest put = rig.put(y, y);
+    put.id = 2;
+    rig.post("q", get);
+    rig.post("q", put);
+    rig.run();
+    return rig.from("q").statuses().at(0) + ", " + rig.from("q").statuses().at(1) + ", " + text({rig.b().words[y]}) +
+           accepted(rig, {1, 2});
+  });
+  EXPECT_THAT(seen, Contains("success, success, 1 whole whole"));
+  EXPECT_THAT(seen, Contains("refused by the other end, flushed, 1 whole whole"));
+  EXPECT_THAT(seen, Each(EndsWith(", 1 whole whole")));
+}
+
+// E08, and the owner is asked.
+TEST(Reliability, TheOwnersEndTellsWhatWasAcceptedOfWhatFailed) {
+  FabricOptions options = lossy_and_soon_given_up();
+  options.mtu = 8;
+  const auto seen = outcomes(options, kSeeds, [](NicRig& rig) {
+    rig.a().words[x] = rig.a().words[y] = 1;
+    queue::WorkRequest put = rig.put(x, x, 2);
+    put.id = 1;
+    rig.post("q", put);
+    rig.run();
+    const std::string told = accepted(rig, {1});
+    return rig.from("q").statuses().at(0) + ", " + text({rig.b().words[x], rig.b().words[y]}) + told;
+  });
+  EXPECT_THAT(seen, UnorderedElementsAre("success, 1 1 whole", "not acknowledged by the other end, 0 0 none",
+                                         "not acknowledged by the other end, 1 0 part",
+                                         "not acknowledged by the other end, 1 1 whole"));
+}
+
+TEST(Reliability, NicsThatDoNotTellProgressSaySo) {
+  FabricOptions options;
+  options.tells_progress = false;
+  for (const FabricOptions& each : {options, of("iwarp"), of("srd")}) {
+    const auto seen = outcomes(each, 1, [](NicRig& rig) {
+      rig.post("q", rig.put(x, x));
+      rig.run();
+      return accepted(rig, {0});
+    });
+    EXPECT_THAT(seen, ElementsAre(" untold"));
+  }
 }
 
 // E05

@@ -45,6 +45,7 @@ class Program : public QueueTest, private NotificationSink {
       process->device.set().message = 2048;
       process->device.lands_late = flip();
       process->device.loses_refusals = flip();
+      process->device.tells_progress = flip() && order != OrderClass::srd && order != OrderClass::iwarp;
     }
     owner_->device.set().flush = initiator_->device.set().flush = flip();
     memory_ = std::make_unique<Memory>(*owner_, kOperations * kSlot);
@@ -112,7 +113,13 @@ class Program : public QueueTest, private NotificationSink {
         if (flip()) {
           initiator_->device.fault =
               FakeDevice::Fault{static_cast<std::size_t>(pick(8)),
-                                flip() ? queue::WorkStatus::unreachable : queue::WorkStatus::flushed, flip()};
+                                flip() ? queue::WorkStatus::unreachable : queue::WorkStatus::flushed, flip(), pick(4)};
+          if (order_ == OrderClass::srd) {
+            initiator_->device.fault->behind = 0;
+          } else if (order_ != OrderClass::iwarp && !initiator_->device.loses_refusals && pick(3) == 0) {
+            initiator_->device.fault->status = queue::WorkStatus::remote_refusal;
+            initiator_->device.fault->executes = true;
+          }
         }
         return;
       case 3:

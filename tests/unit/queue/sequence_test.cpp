@@ -182,6 +182,7 @@ TEST_P(Sequences, NothingBehindARefusedMemberIsExecuted) {
 }
 
 TEST_P(Sequences, MembersBehindAnothersRefusalAreNotStartedAgain) {
+  owner_->device.tells_progress = true;
   Memory good(*owner_, 16384);
   Memory bad(*owner_, 8192);
   warm_up(good);
@@ -195,6 +196,24 @@ TEST_P(Sequences, MembersBehindAnothersRefusalAreNotStartedAgain) {
   EXPECT_EQ(refused.code(), errc::revoked) << refused.text();
   EXPECT_EQ(first.code(), errc::not_executed) << first.text();
   EXPECT_EQ(second.code(), errc::not_executed) << second.text();
+  EXPECT_TRUE(good.is(0));
+}
+
+TEST_P(Sequences, BehindARefusedReadNothingIsKnownWhereDevicesTellNoProgress) {
+  Memory good(*owner_, 16384);
+  Memory bad(*owner_, 8192);
+  warm_up(good);
+  bad.revoke();
+  auto local = pattern(8192, 0);
+  auto bytes = pattern(8192, 5);
+  Tracked& refused = read(bad.reference, local);
+  Tracked& first = member(OperationKind::write, good.part(0, 8192), &bytes);
+  Tracked& second = member(OperationKind::write, good.part(8192, 8192), &bytes);
+  run();
+  EXPECT_EQ(refused.code(), errc::revoked) << refused.text();
+  EXPECT_EQ(first.code(), errc::outcome_unknown) << first.text();
+  EXPECT_EQ(second.code(), GetParam() == OrderClass::strict ? errc::outcome_unknown : errc::not_executed)
+      << second.text();
   EXPECT_TRUE(good.is(0));
 }
 

@@ -468,12 +468,29 @@ void Requester::complete_flushed(const queue::WorkRequest& request) noexcept {
   tell(request, stream_.id, WorkStatus::flushed);
 }
 
+queue::Acceptance Requester::acceptance(std::uint64_t id, std::uint32_t expected) const noexcept {
+  using queue::Acceptance;
+  const auto found = std::find_if(failed_.begin(), failed_.end(), [id](const Failed& each) { return each.id == id; });
+  if (found == failed_.end()) {
+    return Acceptance::whole;
+  }
+  const auto accepted = static_cast<std::int32_t>(expected - static_cast<std::uint32_t>(found->first));
+  return accepted <= 0                                           ? Acceptance::none
+         : static_cast<std::uint64_t>(accepted) < found->packets ? Acceptance::part
+                                                                 : Acceptance::whole;
+}
+
 void Requester::fail(WorkStatus first) noexcept {
   results_.drain();
   retire();
   nic_.withdraw(transmit_);
   nic_.withdraw(retry_);
   is_retiring_ = true;
+  for (const Work& work : works_) {
+    if (!work.is_told) {
+      failed_.push_back({work.request.id, work.first, work.packets});
+    }
+  }
   while (!works_.empty()) {
     end(works_.front(), std::exchange(first, WorkStatus::flushed));
   }

@@ -7,9 +7,11 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <boost/intrusive/list.hpp>
 
+#include <ferry/queue/queue_pair.hpp>
 #include <ferry/sim/nic/arrival_queue.hpp>
 #include <ferry/sim/nic/packet.hpp>
 
@@ -36,6 +38,9 @@ class Requester final : private ArrivalEvents {
   // A request that is posted from now on ends `flushed`.
   void complete_flushed(const queue::WorkRequest& request) noexcept;
 
+  // After fail(): what of a request the other end has accepted, which expects that packet next.
+  queue::Acceptance acceptance(std::uint64_t id, std::uint32_t expected) const noexcept;
+
   // The process was killed, or the queue pair destroyed: nothing is touched or told any more.
   void kill() noexcept;
 
@@ -60,6 +65,11 @@ class Requester final : private ArrivalEvents {
     bool is_told = false;
     wire::Bytes early;  // its bytes, read before its turn; empty: not
     wire::Bytes copy;   // what was sent, where the user may have his bytes back before they were accepted
+  };
+  struct Failed {
+    std::uint64_t id;
+    std::uint64_t first;
+    std::uint64_t packets;
   };
   struct Own : Step {
     Own(Function function, Requester* owner) noexcept : Step(function), requester(owner) {}
@@ -105,8 +115,9 @@ class Requester final : private ArrivalEvents {
   Nic& nic_;
   ArrivalQueue results_;
   Flow stream_;
-  Works works_;           // in the order of posting
-  std::size_t told_ = 0;  // of them: completed, and not acknowledged yet
+  Works works_;                 // in the order of posting
+  std::vector<Failed> failed_;  // requests that had not completed when it failed
+  std::size_t told_ = 0;        // of them: completed, and not acknowledged yet
   std::uint64_t last_number_ = 0;
   bool waits_for_memory_ = false;
   bool is_retiring_ = false;

@@ -187,7 +187,12 @@ void Responder::again(Flow& flow, Packet& packet) noexcept {
   } else if (header.verb == Verb::get || header.verb == Verb::flush) {
     std::byte* at = nullptr;
     if (!reach(flow, packet, at)) {
-      return;  // no refusal: it was executed, as was what is behind it, of which a refusal would say that it was not
+      // It was executed, and perhaps what is behind it. Where transport beneath the NIC loses nothing (iwarp), none comes
+      // again, and a refusal would say that it was not executed.
+      if (nic_.options().profile->names_refusals) {
+        refuse(flow, header);
+      }
+      return;
     }
     answer(flow, header, PacketHeader::Kind::response, false);
     begin(header, header.verb == Verb::get ? Arrival::Kind::read : Arrival::Kind::barrier, at);

@@ -33,6 +33,12 @@ class Responder final : private ArrivalEvents {
   // A request was refused, and none behind it was accepted.
   bool has_refused() const noexcept { return has_refused_; }
 
+  // The number of the next packet that would be accepted. Not of datagrams.
+  std::uint32_t expected() const noexcept {
+    const auto stream = flows_.find(0);
+    return stream == flows_.end() ? 0 : static_cast<std::uint32_t>(stream->second.expected);
+  }
+
   void unit_is_free() noexcept { inbound_.unit_is_free(); }
 
   // Nothing is accepted any more; what was is in memory when this returns. Receives end `flushed`.

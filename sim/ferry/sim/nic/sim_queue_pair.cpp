@@ -112,6 +112,12 @@ Result<void> SimQueuePair::post_receive(std::uint64_t id, std::byte* local, std:
   return {};
 }
 
+std::optional<std::uint32_t> SimQueuePair::progress() const noexcept {
+  const NicProfile& profile = *nic_.options().profile;
+  const bool can_tell = nic_.options().tells_progress && !profile.is_datagrams && profile.names_refusals;
+  return can_tell ? std::optional(responder_.expected()) : std::nullopt;
+}
+
 void SimQueuePair::stop() noexcept {
   if (state_ == State::idle || state_ == State::connected) {
     requester_.fail(queue::WorkStatus::flushed);  // ends in enter_error()

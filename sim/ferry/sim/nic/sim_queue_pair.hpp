@@ -23,6 +23,10 @@ class SimQueuePair final : public queue::QueuePair {
   Result<void> post_receive(std::uint64_t id, std::byte* local, std::size_t length, std::uint32_t local_key) override;
   void stop() noexcept override;
   bool has_refused() const noexcept override { return responder_.has_refused(); }
+  std::optional<std::uint32_t> progress() const noexcept override;
+  queue::Acceptance acceptance(std::uint64_t id, std::uint32_t progress) const noexcept override {
+    return requester_.acceptance(id, progress);
+  }
 
   // For the NIC.
   const queue::QueuePairOptions& options() const noexcept { return options_; }
