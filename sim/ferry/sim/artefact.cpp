@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <ferry/sim/shrink.hpp>
+
 namespace ferry::sim {
 namespace {
 
@@ -14,9 +16,25 @@ constexpr std::string_view kHostsLine = "hosts ";
 constexpr std::string_view kSwarmLine = "swarm ";
 constexpr std::string_view kFindingsLine = "findings fail";
 constexpr std::string_view kChoicesLine = "choices ";
+constexpr std::size_t kToldParts = 100;
 
 std::string_view first_line(std::string_view text) noexcept {
   return text.substr(0, text.find('\n'));
+}
+
+// "# of 12 parts of its program and plans it has 3", and these, by list.
+std::string describe_parts(const std::vector<Part>& parts) {
+  const auto left = std::count_if(parts.begin(), parts.end(), [](const Part& part) { return !part.is_left_out; });
+  std::string text =
+      parts.empty() ? "" : fmt::format("# of {} parts of its program and plans it has {}\n", parts.size(), left);
+  for (std::size_t index = 0, told = 0; index < parts.size() && told < kToldParts; ++index) {
+    if (const Part& part = parts[index]; !part.is_left_out) {
+      text += fmt::format("#   {} {}{}{}\n", part.name, part.ordinal + 1, part.text.empty() ? "" : ": ",
+                          first_line(part.text));
+      ++told;
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -74,7 +92,8 @@ std::string ExploredFailure::to_text() const {
       "ferry-sim-failure 1\n"
       "# {}\n"
       "# found by {} with {} choices; of these are left {}\n",
-      first_line(smallest.to_text()), to_string(strategy), found_choices, choices.size());
+      first_line(smallest.to_text()), to_string(strategy), found_choices, count_choices(choices));
+  text += describe_parts(smallest.parts);
   for (const std::string& fault : smallest.faults) {
     text += fmt::format("# fault at {}\n", fault);
   }

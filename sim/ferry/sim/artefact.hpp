@@ -7,6 +7,7 @@
 //   swarm crash,pause                                        absent: none
 //   findings fail                                            absent: as the options say
 //   choices 2                                                how many lines follow
+//   omit 1234 0 1                                            a part of program or plans that is left out: parts.hpp
 //   next 0 17 2
 #pragma once
 
@@ -32,10 +33,10 @@ using RunWorld = std::function<WorldResult(const WorldOptions&)>;
 struct ExploredFailure {
   Strategy strategy{};
   WorldResult found;
-  std::size_t found_choices = 0;
-  WorldResult smallest;  // of the choices below
-  std::size_t hosts = 1;
-  std::string swarm;  // as to_text(Faults) writes it: what the worlds drew from
+  std::size_t found_choices = 0;  // without lines about parts
+  WorldResult smallest;           // of the choices below
+  std::size_t hosts = 1;          // of the smallest
+  std::string swarm;              // as to_text(Faults) writes it: what the worlds drew from
   ChoiceList choices;
   std::vector<std::string> story;  // the end of what happened, a line each: see last_lines()
 

@@ -75,6 +75,15 @@ std::uint64_t RecordingChoices::choose(const Question& question) noexcept {
   return answer;
 }
 
+bool RecordingChoices::leaves_out(std::uint64_t subject) noexcept {
+  const std::uint64_t ordinal = counter_.next({ChoiceKind::omit, 2, subject});
+  const bool is_left_out = source_.leaves_out(subject);
+  if (is_left_out) {
+    choices_.push_back({ChoiceKind::omit, subject, ordinal, 1});
+  }
+  return is_left_out;
+}
+
 ReplayChoices::ReplayChoices(const ChoiceList& choices) {
   for (const Choice& choice : choices) {
     answers_[{choice.kind, choice.subject}][choice.ordinal] = choice.answer;
@@ -89,6 +98,10 @@ std::uint64_t ReplayChoices::choose(const Question& question) noexcept {
   }
   const auto found = of_subject->second.find(ordinal);
   return found == of_subject->second.end() || found->second >= question.n ? 0 : found->second;
+}
+
+bool ReplayChoices::leaves_out(std::uint64_t subject) noexcept {
+  return choose({ChoiceKind::omit, 2, subject}) != 0;
 }
 
 }  // namespace ferry::sim

@@ -48,6 +48,7 @@ class RecordingChoices final : public ChoiceSource {
  public:
   explicit RecordingChoices(ChoiceSource& source) noexcept : source_(source) {}
   std::uint64_t choose(const Question& question) noexcept override;
+  bool leaves_out(std::uint64_t subject) noexcept override;
   void only(Lane lane) noexcept override { source_.only(lane); }
   const ChoiceList& choices() const noexcept { return choices_; }
 
@@ -62,6 +63,7 @@ class ReplayChoices final : public ChoiceSource {
   explicit ReplayChoices(const ChoiceList& choices);
   // An answer that the question does not have (after others were left out) counts as 0.
   std::uint64_t choose(const Question& question) noexcept override;
+  bool leaves_out(std::uint64_t subject) noexcept override;
 
  private:
   QuestionCounter counter_;

@@ -15,7 +15,7 @@ std::array<Random, kChoiceKinds> streams_for(std::uint64_t seed, std::index_sequ
 std::string_view to_string(ChoiceKind kind) noexcept {
   constexpr std::array<std::string_view, kChoiceKinds> kNames{"next",  "latency",   "cut",    "remains", "place",
                                                               "drop",  "duplicate", "delay",  "stall",   "early",
-                                                              "swarm", "fault",     "moment", "buggify"};
+                                                              "swarm", "fault",     "moment", "buggify", "omit"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -30,8 +30,9 @@ enum class ChoiceKind : std::uint8_t {
   fault,      // whether a fault strikes now, and whom; 0: it does not
   moment,     // when a fault strikes next, or ends; 0: soon
   buggify,    // whether code takes an unusual way; 0: no. Of a name, the first asks whether it ever does
+  omit,       // whether a part of a program or plan is left out; 0: no. Only a list of choices says 1: see leaves_out()
 };
-inline constexpr std::size_t kChoiceKinds = 14;
+inline constexpr std::size_t kChoiceKinds = 15;
 std::string_view to_string(ChoiceKind kind) noexcept;
 
 // What happens one after another by itself: a process's jobs and timers, one operation's packets at one place.
@@ -55,6 +56,9 @@ class ChoiceSource {
 
   // A number below question.n.
   virtual std::uint64_t choose(const Question& question) noexcept = 0;
+
+  // Whether this run goes without the next part of that subject (parts.hpp). Never, but where a failure is run again.
+  virtual bool leaves_out(std::uint64_t /*subject*/) noexcept { return false; }
 
   // There was no choice of what happens next: this alone can.
   virtual void only(Lane) noexcept {}

@@ -51,6 +51,9 @@ class Crew {
 
   virtual ~Crew() = default;
 
+  // Real time since a moment of its own; stands still where nothing may ask for it.
+  virtual Duration now() const noexcept { return {}; }
+
   // Does the work on 0 … count-1 until a finding. Everything below the lowest finding is done and reported, and nothing
   // beyond it: so what is taken does not depend on how many workers there are.
   virtual void run(std::uint64_t count, CrewJob& job) = 0;

@@ -1,19 +1,21 @@
 #include <ferry/sim/explore.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <ferry/base/check.hpp>
 #include <ferry/sim/noting.hpp>
+#include <ferry/sim/shrink.hpp>
 #include <ferry/sim/trace.hpp>
 #include <ferry/wire/codec.hpp>
 
 namespace ferry::sim {
 namespace {
 
-constexpr Duration kShrinkWall = std::chrono::minutes(1);  // of real time, in worker processes
+constexpr Duration kShrinkWall = std::chrono::minutes(1);  // of real time, where a crew has a clock
 
 struct Found {
   std::uint64_t number = 0;
@@ -138,18 +140,22 @@ class Explorer final : public CrewJob {
   }
 
   WorldResult run_with(std::uint64_t seed, ChoiceSource& choices) const {
+    return run_with(seed, choices, options_.hosts);
+  }
+  WorldResult run_with(std::uint64_t seed, ChoiceSource& choices, std::size_t hosts) const {
     WorldOptions options = world_;
     options.seed = seed;
+    options.hosts = hosts;
     options.choices = &choices;
     return run_(options);
   }
 
   // The same world once more, by its choices, where its death is only an answer.
-  WorldResult judge(std::uint64_t seed, const ChoiceList& choices) {
+  WorldResult judge(std::uint64_t seed, std::size_t hosts, const ChoiceList& choices) {
     const auto answer = crew_.once(
         [&](const Crew::Note&) {
           ReplayChoices replayed(choices);
-          return encoded(run_with(seed, replayed));
+          return encoded(run_with(seed, replayed, hosts));
         },
         options_.wall);
     return answer.has_died ? result_of(answer.death, seed) : decoded<WorldResult>(answer.value);
@@ -157,14 +163,17 @@ class Explorer final : public CrewJob {
 
   void make_small() {
     const std::uint64_t number = sum_.found->number;
-    WorldResult found = std::move(sum_.found->result);
-    ChoiceList choices = std::move(sum_.found->choices);
+    SmallWorld world{options_.hosts, std::move(sum_.found->choices), sum_.found->result};
+    const WorldResult found = std::move(sum_.found->result);
     const bool has_died = found.outcome == Outcome::crash || found.outcome == Outcome::wall;
+    std::vector<Part> parts = found.parts;
     if (has_died) {
-      choices = choices_until_death(number);
+      world.choices = choices_until_death(number, parts);
     }
-    ExploredFailure failure{strategy_of(number),     found,  choices.size(), found, options_.hosts,
-                            to_text(options_.swarm), choices};
+    ExploredFailure failure{.strategy = strategy_of(number),
+                            .found = found,
+                            .found_choices = count_choices(world.choices),
+                            .swarm = to_text(options_.swarm)};
     const std::string name = failure_name(found);
     const auto same = [&](const WorldResult& result) {
       return result.outcome != Outcome::passed && failure_name(result) == name;
@@ -172,18 +181,20 @@ class Explorer final : public CrewJob {
     // A death by other choices than those that led to it is told by the next runs: each in a process of its own.
     const std::size_t runs =
         found.outcome == Outcome::wall ? std::min<std::size_t>(options_.shrink_runs, 10) : options_.shrink_runs;
-    if (!has_died && shrink_at_once(runs, same, failure)) {
-      exploration_.failure = std::move(failure);
-      return;
+    if (has_died || !shrink_at_once(runs, parts, same, world)) {
+      const Duration begin = crew_.now();
+      world = sim::make_small(std::move(world), std::move(parts), runs,
+                              [&](std::size_t hosts, const ChoiceList& choices) -> std::optional<WorldResult> {
+                                if (crew_.now() - begin > kShrinkWall) {
+                                  return std::nullopt;
+                                }
+                                WorldResult result = judge(seed_of(number), hosts, choices);
+                                return same(result) ? std::optional(std::move(result)) : std::nullopt;
+                              });
     }
-    failure.choices = shrink(choices, runs, [&](const ChoiceList& candidate) {
-      WorldResult result = judge(seed_of(number), candidate);
-      if (!same(result)) {
-        return false;
-      }
-      failure.smallest = std::move(result);
-      return true;
-    });
+    failure.smallest = std::move(world.result);
+    failure.hosts = world.hosts;
+    failure.choices = std::move(world.choices);
     exploration_.failure = std::move(failure);
   }
 
@@ -198,6 +209,7 @@ class Explorer final : public CrewJob {
       ReplayChoices replayed(failure.choices);
       WorldOptions options = world_;
       options.seed = failure.found.seed;
+      options.hosts = failure.hosts;
       options.choices = &replayed;
       options.trace = dies ? static_cast<TraceSink*>(&noting) : &trace;
       run_(options);
@@ -210,51 +222,56 @@ class Explorer final : public CrewJob {
 
   // All candidates in one process, which notes the best so far. False: one of them brought it down.
   template <class Same>
-  bool shrink_at_once(std::size_t runs, const Same& same, ExploredFailure& failure) {
+  bool shrink_at_once(std::size_t runs, const std::vector<Part>& parts, const Same& same, SmallWorld& world) {
     const auto work = [&](const Crew::Note& note) {
-      Found best{0, failure.found, failure.choices};
-      best.choices = shrink(failure.choices, runs, [&](const ChoiceList& candidate) {
-        ReplayChoices replayed(candidate);
-        WorldResult result = run_with(failure.found.seed, replayed);
-        if (!same(result)) {
-          return false;
-        }
-        best.result = std::move(result);
-        note(to_text(candidate) + "\n");
-        return true;
-      });
-      return encoded(best);
+      return encoded(sim::make_small(world, parts, runs,
+                                     [&](std::size_t hosts, const ChoiceList& choices) -> std::optional<WorldResult> {
+                                       ReplayChoices replayed(choices);
+                                       WorldResult result = run_with(world.result.seed, replayed, hosts);
+                                       if (!same(result)) {
+                                         return std::nullopt;
+                                       }
+                                       note(fmt::format("{}\n{}\n", hosts, to_text(choices)));
+                                       return result;
+                                     }));
     };
-    const auto answer = crew_.once(work, kShrinkWall, 4 * (to_text(failure.choices).size() + 1));
+    const std::size_t most = to_text(world.choices).size() + 64 * (parts.size() + 1);  // bytes of a note
+    const auto answer = crew_.once(work, kShrinkWall, 4 * most);
     if (answer.has_died) {
-      const ChoiceList best = last_noted(answer.notes, failure.choices);
-      const WorldResult again = judge(failure.found.seed, best);
+      const SmallWorld best = last_noted(answer.notes, world);
+      WorldResult again = judge(world.result.seed, best.hosts, best.choices);
       if (!answer.death.took_too_long || !same(again)) {
         return false;
       }
-      failure.choices = best;
-      failure.smallest = again;
+      world = {best.hosts, best.choices, std::move(again)};
       return true;
     }
-    Found best = decoded<Found>(answer.value);
-    failure.smallest = std::move(best.result);
-    failure.choices = std::move(best.choices);
+    world = decoded<SmallWorld>(answer.value);
     return true;
   }
 
-  // Lists end with an empty line; the last one that is whole.
-  static ChoiceList last_noted(std::string_view notes, const ChoiceList& none) {
+  // A line of hosts, then the choices; notes end with an empty line. The last one that is whole.
+  static SmallWorld last_noted(std::string_view notes, const SmallWorld& none) {
     const std::size_t end = notes.rfind("\n\n");
     if (end == std::string_view::npos) {
       return none;
     }
     const std::size_t before = end == 0 ? std::string_view::npos : notes.rfind("\n\n", end - 1);
-    const std::size_t start = before == std::string_view::npos ? 0 : before + 2;
-    const auto choices = parse_choices(notes.substr(start, end + 1 - start));
-    return choices ? *choices : none;
+    std::string_view note = notes.substr(before == std::string_view::npos ? 0 : before + 2);
+    note = note.substr(0, note.find("\n\n") + 1);
+    SmallWorld best;
+    const std::size_t line = note.find('\n');
+    const auto number = std::from_chars(note.data(), note.data() + line, best.hosts);
+    const auto choices = parse_choices(note.substr(line + 1));
+    if (!choices || number.ec != std::errc() || number.ptr != note.data() + line) {
+      return none;
+    }
+    best.choices = *choices;
+    return best;
   }
 
-  ChoiceList choices_until_death(std::uint64_t number) {
+  // What could be left out of it, too.
+  ChoiceList choices_until_death(std::uint64_t number, std::vector<Part>& parts) {
     const auto answer = crew_.once(
         [&](const Crew::Note& note) {
           const auto source = source_of(number);
@@ -263,8 +280,16 @@ class Explorer final : public CrewJob {
         },
         options_.wall);
     const std::size_t whole = answer.notes.rfind('\n');
-    const auto choices = parse_choices(std::string_view(answer.notes).substr(0, whole + 1));
-    return choices ? *choices : ChoiceList{};
+    const auto noted = parse_choices(std::string_view(answer.notes).substr(0, whole + 1));
+    ChoiceList choices;
+    for (const Choice& choice : noted ? *noted : ChoiceList{}) {
+      if (choice.kind == ChoiceKind::omit) {
+        parts.push_back({.subject = choice.subject, .ordinal = choice.ordinal});
+      } else {
+        choices.push_back(choice);
+      }
+    }
+    return choices;
   }
 
   const ExploreOptions& options_;

@@ -7,8 +7,10 @@
 // replay(text, {}, ferry::actors<…>, program) then does the same again (artefact.hpp). A RunWorld in place of classes
 // and program may make worlds in any other way. Here worlds run one after another on the calling thread; ferry::explore
 // (<ferry/explorer/explore.hpp>) takes the same and uses all cores, in processes of their own. The outcome is the same
-// however many workers there are: the failure of the lowest seed. A failure is made small by leaving out choices (each
-// then is "in order, nothing unusual") as long as the world fails by the same name.
+// however many workers there are: the failure of the lowest seed.
+// A failure is made small as long as the world fails by the same name: fewer processes, commands and faults (of what a
+// test gives to World::parts, and of planned faults), fewer hosts, then fewer choices (one that is left out is "in
+// order, nothing unusual"); for a minute at most where worlds run in worker processes.
 #pragma once
 
 #include <cstddef>

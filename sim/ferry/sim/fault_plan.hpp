@@ -4,11 +4,13 @@
 //   world.when([=](const View& view) { return view.peek(server) != nullptr; }).pause(*world.processes()[1]);
 //
 // Each verb is what OngoingFaults has by that name, carried out in a step of its own, in the order written. A fault of
-// a process that has ended by then does nothing, but for restart. A value; used where World::at or when returned it.
+// a process that has ended by then does nothing, but for restart. Making a failure small leaves out faults that begin
+// here (parts.hpp), and none that end one. A value; used where World::at or when returned it.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include <ferry/sim/ids.hpp>
 #include <ferry/sim/ongoing_faults.hpp>
@@ -17,8 +19,8 @@ namespace ferry::sim {
 
 class FaultPlan {
  public:
-  // arrange: has its argument called at the moment.
-  using Arrange = std::function<void(std::function<void()>)>;
+  // arrange: has its argument called at the moment. strike: what begins then, in words; empty: a fault ends.
+  using Arrange = std::function<void(std::function<void()> what, std::string_view strike)>;
   FaultPlan(OngoingFaults& faults, Arrange arrange) : faults_(&faults), arrange_(std::move(arrange)) {}
 
   const FaultPlan& crash(Host host) const;

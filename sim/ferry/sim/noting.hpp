@@ -27,8 +27,17 @@ class NotingChoices final : public ChoiceSource {
     return answer;
   }
 
+  // Noted as well where it is not left out: who makes the failure small has to know what could be.
+  bool leaves_out(std::uint64_t subject) noexcept override {
+    const bool is_left_out = recording_.leaves_out(subject);
+    const std::uint64_t ordinal = parts_.next({ChoiceKind::omit, 2, subject});
+    note_(to_text(ChoiceList{{ChoiceKind::omit, subject, ordinal, is_left_out ? 1U : 0U}}));
+    return is_left_out;
+  }
+
  private:
   RecordingChoices recording_;
+  QuestionCounter parts_;
   const Crew::Note& note_;
 };
 

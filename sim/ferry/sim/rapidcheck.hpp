@@ -80,8 +80,13 @@ inline Task<std::vector<std::uint64_t>> carry_out(BufferRef region, std::vector<
   co_return found;
 }
 
-// Has the faults happen at their times. Crashes leave the first process and its host alone; a process that the world
-// started is restarted at once, children are left to their parents. heal: a second behind the last, all is healed.
+// The program without what making a failure small leaves out: processes first, then operations of those that are left.
+// A process that is left out does nothing.
+inline SmallProgram kept(World& world, const SmallProgram& program);
+
+// Has the faults happen at their times, but for those that making a failure small leaves out. Crashes leave the first
+// process and its host alone; a process that the world started is restarted at once, children are left to their
+// parents. heal: a second behind the last, all is healed.
 inline void arrange(World& world, const std::vector<PlannedFault>& plan, bool heal = true) {
   const auto strike = [&world](const PlannedFault& fault) {
     OngoingFaults& faults = world.faults();
@@ -111,8 +116,10 @@ inline void arrange(World& world, const std::vector<PlannedFault>& plan, bool he
   };
   Duration last{};
   for (const PlannedFault& fault : plan) {
-    world.at(fault.at, [strike, fault] { strike(fault); });
     last = std::max(last, fault.at);
+  }
+  for (const PlannedFault& fault : world.parts("generated fault", plan)) {
+    world.at(fault.at, [strike, fault] { strike(fault); });
   }
   if (heal && !plan.empty()) {
     world.at(last + std::chrono::seconds(1)).heal();
@@ -209,6 +216,21 @@ inline std::ostream& operator<<(std::ostream& out, const PlannedFault& fault) {
 inline std::ostream& operator<<(std::ostream& out, const WorldOptions& options) {
   return out << "seed " << options.seed << ", hosts " << options.hosts << ", granule " << options.fabric.granule
              << ", mtu " << options.fabric.mtu << ", latency " << options.fabric.latency.count() << " ns";
+}
+
+inline SmallProgram kept(World& world, const SmallProgram& program) {
+  std::vector<bool> takes_part;  // first of all: so that whole processes go before single operations
+  for (std::size_t index = 0; index < program.processes.size(); ++index) {
+    takes_part.push_back(!world.leaves_out("process", std::to_string(index + 1)));
+  }
+  SmallProgram rest{program.words, std::vector<std::vector<OneSided>>(program.processes.size())};
+  for (std::size_t index = 0; index < program.processes.size(); ++index) {
+    if (takes_part[index]) {  // a list for each, so that what is left out of one moves nothing in another
+      rest.processes[index] =
+          world.parts("operation of process " + std::to_string(index + 1), program.processes[index]);
+    }
+  }
+  return rest;
 }
 
 }  // namespace ferry::sim

@@ -73,6 +73,14 @@ std::uint64_t Scheduler::ask(const Question& question) noexcept {
   return chosen;
 }
 
+bool Scheduler::leaves_out(std::uint64_t subject) noexcept {
+  if (closed_ || !choices_.leaves_out(subject)) {
+    return false;
+  }
+  hash_.fold(subject << 8 | static_cast<std::uint64_t>(ChoiceKind::omit));
+  return true;
+}
+
 void Scheduler::add_ready(const Ready& ready, Lane lane) noexcept {
   if (!held_.empty()) {
     if (std::vector<Held>* held = held_for(ready)) {

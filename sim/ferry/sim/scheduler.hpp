@@ -75,6 +75,9 @@ class Scheduler {
   // odds: see Question.
   std::uint64_t choose(ChoiceKind kind, std::uint64_t n, std::uint64_t subject = 0, std::uint64_t odds = 0) noexcept;
 
+  // Whether this run goes without a part (parts.hpp). Folded into the hash if it does.
+  bool leaves_out(std::uint64_t subject) noexcept;
+
   // A job is ready at once, a step after `delay`. `number` tells steps of one kind and process apart in the hash.
   void post(ProcessNumber process, Job& job) noexcept;
   void schedule(Step& step, StepKind kind, ProcessNumber process, std::uint64_t number, Duration delay) noexcept;

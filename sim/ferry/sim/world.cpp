@@ -231,6 +231,7 @@ WorldResult World::run() {
     result.findings = finding_log_->texts();
     result.found = finding_log_->counts();
   }
+  result.parts = parts_;
   result.marks.insert(adversity_.marks().begin(), adversity_.marks().end());
   if (failed_ != Outcome::passed) {
     result.outcome = failed_;

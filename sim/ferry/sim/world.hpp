@@ -22,6 +22,7 @@
 #include <ferry/sim/faults.hpp>
 #include <ferry/sim/findings.hpp>
 #include <ferry/sim/ongoing_faults.hpp>
+#include <ferry/sim/parts.hpp>
 #include <ferry/sim/process.hpp>
 #include <ferry/sim/program.hpp>
 #include <ferry/sim/scheduler.hpp>
@@ -85,6 +86,7 @@ struct WorldResult {
   std::map<std::string, std::uint64_t> marks;   // of ferry::sometimes: how often each was reached
   std::vector<std::string> findings;            // the first few, in words as in `what`
   std::map<std::string, std::uint64_t> found;   // findings by kind: how many
+  std::vector<Part> parts;                      // of its program and plans, the first kParts: what may be left out
 
   // "failed after 1234 steps and 0.000251000 s, seed=7 hash=0x… data=0x…: what".
   std::string to_text() const;
@@ -139,6 +141,23 @@ class World {
 
   // Awaited in a process: every fault ends, and none comes by itself any more. What follows must make progress.
   Task<void> heal();
+
+  // Of a list that was put together for this world, what this run has of it: all, but for what making a failure small
+  // has left out (parts.hpp). Ask in the same order for the same options, once, when the whole list is known. name:
+  // tells lists apart; each has its own.
+  //   for (const Command& command : world.parts("command", commands)) { … }
+  template <class T>
+  std::vector<T> parts(std::string_view name, const std::vector<T>& all) {
+    std::vector<T> kept;
+    for (const T& part : all) {
+      if (!leaves_out(name, text_of_part(part))) {
+        kept.push_back(part);
+      }
+    }
+    return kept;
+  }
+  // The same about one; text: itself, in words.
+  bool leaves_out(std::string_view name, std::string text);
 
   // Ends the run as failed; the first call counts.
   void fail(std::string what, Outcome outcome = Outcome::failed) noexcept;
@@ -198,7 +217,9 @@ class World {
   Swarm swarm_{*this, options_.swarm};
   WorldAdversity adversity_{*this};
   Watches watches_{*this};
-  Outcome failed_ = Outcome::passed;  // not passed: fail() was called
+  std::vector<Part> parts_;
+  std::map<std::uint64_t, std::uint64_t> parts_asked_;  // by subject
+  Outcome failed_ = Outcome::passed;                    // not passed: fail() was called
   std::string what_;
 };
 

@@ -11,6 +11,30 @@
 #include <ferry/sim/virtual_time.hpp>
 
 namespace ferry::sim {
+namespace {
+
+constexpr std::string_view kPlannedFaults = "planned fault";
+
+}  // namespace
+
+// FNV-1a.
+std::uint64_t subject_of_parts(std::string_view name) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char letter : name) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  }
+  return mix64(hash);
+}
+
+bool World::leaves_out(std::string_view name, std::string text) {
+  if (parts_.size() >= kParts) {
+    return false;
+  }
+  const std::uint64_t subject = subject_of_parts(name);
+  const bool is_left_out = scheduler_.leaves_out(subject);
+  parts_.push_back({std::string(name), subject, parts_asked_[subject]++, std::move(text), is_left_out});
+  return is_left_out;
+}
 
 void World::at(Duration time, std::function<void()> plan) {
   if (!plan) {
@@ -20,15 +44,22 @@ void World::at(Duration time, std::function<void()> plan) {
 }
 
 FaultPlan World::at(Duration time) {
-  return {faults_, [this, time](std::function<void()> what) { add_plan(time, std::move(what)); }};
+  return {faults_, [this, time](std::function<void()> what, std::string_view strike) {
+            if (strike.empty() || !leaves_out(kPlannedFaults, seconds(time) + ": " + std::string(strike))) {
+              add_plan(time, std::move(what));
+            }
+          }};
 }
 
 FaultPlan World::when(Condition condition) {
   if (!condition) {
     throw Error(Failure(errc::invalid_argument, "the condition of when() is empty"));
   }
-  return {faults_,
-          [this, condition = std::move(condition)](std::function<void()> what) { when(condition, std::move(what)); }};
+  return {faults_, [this, condition = std::move(condition)](std::function<void()> what, std::string_view strike) {
+            if (strike.empty() || !leaves_out(kPlannedFaults, "when a condition holds: " + std::string(strike))) {
+              when(condition, std::move(what));
+            }
+          }};
 }
 
 Task<void> World::heal() {

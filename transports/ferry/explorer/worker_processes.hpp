@@ -33,6 +33,7 @@ class WorkerProcesses final : public sim::Crew {
   // Throws Error: what work threw, spawn_failed or resource_exhausted where the system gives no process.
   void run(std::uint64_t count, sim::CrewJob& job) override;
   Answer once(const Work& work, Duration wall, std::size_t notes = 0) override;
+  Duration now() const noexcept override { return Duration(monotonic_now()); }
 
  private:
   struct Batch {
