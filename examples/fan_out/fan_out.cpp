@@ -43,6 +43,14 @@ void print_row(const Settings& settings, const Outcome& outcome) {
 }
 
 int run(const Settings& settings, const std::vector<Way>& ways, const std::string& svg) {
+  if (settings.check_determinism) {
+    int status = 0;
+    for (const Way way : ways) {
+      fmt::print("{}: ", to_string(way));
+      status = std::max(status, check_determinism(way, settings));
+    }
+    return status;
+  }
   const bool is_terminal = isatty(STDERR_FILENO) != 0;
   fmt::print("{} workers pull {} bytes from one server, in pieces of {}; a NIC takes {:.6f} s for them\n",
              settings.nodes - 1, settings.bytes, settings.piece, limit_seconds(settings));
@@ -118,6 +126,10 @@ int main(int argc, char** argv) {
       ->check(command_line::refuse_sign)
       ->capture_default_str();
   command_line::add_profile(app, settings.profile);
+  app.add_flag(
+      "--check-determinism", settings.check_determinism,
+      "runs each way twice, the second time after another one in a heap of another shape; fails with the first "
+      "step that differs");
   try {
     app.parse(argc, argv);
     if (settings.is_stored && settings.bytes > fan_out::kMostStored / settings.nodes) {

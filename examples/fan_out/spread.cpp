@@ -9,6 +9,7 @@
 #include <ferry/ferry.hpp>
 #include <ferry/sim/run.hpp>
 
+#include "../command_line/check_determinism.hpp"
 #include "holder.hpp"
 
 namespace fan_out {
@@ -104,6 +105,16 @@ ferry::Task<int> run(World& world, ferry::Context context, Settings settings, st
   co_return outcome.wrong.empty() ? 0 : 1;
 }
 
+ferry::sim::Report run_world(ferry::sim::WorldOptions options, const Settings& settings,
+                             const std::function<void(double)>& progress, Outcome& outcome) {
+  const auto program = [&](World& world, ferry::Context& context) -> ferry::Task<int> {
+    return run(world, context, settings, progress, outcome);
+  };
+  SteadyNetwork choices(options.seed);
+  options.choices = &choices;
+  return ferry::sim::run(options, ferry::actors<Holder>, program);
+}
+
 }  // namespace
 
 std::string_view to_string(Way way) noexcept {
@@ -126,15 +137,16 @@ double limit_seconds(const Settings& settings) noexcept {
   return static_cast<double>(settings.bytes) / static_cast<double>(settings.bytes_per_microsecond) * 1e-6;
 }
 
+int check_determinism(Way way, const Settings& settings) {
+  return command_line::report_determinism(world_of(settings), [&](const ferry::sim::WorldOptions& world) {
+    Outcome outcome{.way = way};
+    return run_world(world, settings, nullptr, outcome).result;
+  });
+}
+
 Outcome spread(Way way, const Settings& settings, std::function<void(double)> progress) {
   Outcome outcome{.way = way};
-  const auto program = [&](World& world, ferry::Context& context) -> ferry::Task<int> {
-    return run(world, context, settings, progress, outcome);
-  };
-  SteadyNetwork choices(settings.seed);
-  ferry::sim::WorldOptions options = world_of(settings);
-  options.choices = &choices;
-  const ferry::sim::Report report = ferry::sim::run(options, ferry::actors<Holder>, program);
+  const ferry::sim::Report report = run_world(world_of(settings), settings, progress, outcome);
   outcome.steps = report.result.steps;
   outcome.hash = report.result.hash;
   if (report.status != 0 && outcome.wrong.empty()) {

@@ -25,6 +25,7 @@ struct Settings {
   bool is_stored = false;                       // the weights are real memory, and checked
   std::uint64_t seed = 1;
   std::string profile = "portable";  // of the NICs
+  bool check_determinism = false;
 };
 
 // Whom a worker (1, 2, …) pulls from; 0: the server.
@@ -40,6 +41,9 @@ struct Outcome {
   std::uint64_t hash = 0;
   std::string wrong;  // what did not hold; empty: everything did
 };
+
+// One run, alone and again after another one in a heap of another shape: exit code of --check-determinism.
+int check_determinism(Way way, const Settings& settings);
 
 // progress: called now and then with the share that has arrived, 0 to 1; null: nobody is told. Does not change the run.
 Outcome spread(Way way, const Settings& settings, std::function<void(double)> progress);

@@ -5,6 +5,7 @@
 #include <ferry/ferry.hpp>
 #include <ferry/sim/run.hpp>
 
+#include "../command_line/check_determinism.hpp"
 #include "../command_line/command_line.hpp"
 #include "responder.hpp"
 #include "session.hpp"
@@ -19,6 +20,9 @@ int main(int argc, char** argv) {
   const auto program = [&settings](ferry::Context& context) -> ferry::Task<int> {
     return settings.server ? rdma_pingpong::serve(context) : rdma_pingpong::measure_all(context, settings);
   };
+  if (settings.check_determinism) {
+    return printed(command_line::report_determinism(command_line::world_of(settings.seed), classes, program));
+  }
   if (settings.transport == "sim") {
     const ferry::sim::WorldOptions world = command_line::world_of(settings.seed, settings.profile);
     const ferry::sim::Report report = ferry::sim::run(world, classes, program);

@@ -8,6 +8,7 @@
 
 #include <ferry/tcp/endpoint.hpp>
 
+#include "../command_line/check_determinism.hpp"
 #include "../command_line/command_line.hpp"
 
 namespace rdma_pingpong {
@@ -76,6 +77,7 @@ void declare(CLI::App& app, Settings& settings, Words& words) {
       ->check(command_line::refuse_sign)
       ->capture_default_str();
   command_line::add_profile(app, settings.profile);
+  command_line::add_check_determinism(app, settings.check_determinism, settings.transport);
 }
 
 void check_size(const Settings& settings) {

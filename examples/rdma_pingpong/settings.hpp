@@ -28,6 +28,7 @@ struct Settings {
   std::string secret_file;
   std::uint64_t seed = 1;            // sim
   std::string profile = "portable";  // of the simulated NICs
+  bool check_determinism = false;
 
   // What is to be measured, one after the other.
   std::vector<Workload> workloads() const;

@@ -49,6 +49,11 @@ class Comparing(unittest.TestCase, program.Checks):
                 arguments = ("--nodes", "6", "--bytes", "5000000", "--seed", seed)
                 self.assertEqual(self.times(*arguments), self.times(*arguments, "--store"))
 
+    def test_a_run_proves_that_its_seed_decides_it(self):
+        output = self.succeed(NAME, "--nodes", "6", "--bytes", "5000000", "--seed", "2", "--check-determinism")
+        for way, line in zip(("star", "tree", "chain"), output.splitlines(), strict=True):
+            self.assertRegex(line, rf"^{way}: OK the same alone and after another world: passed after .* seed=2 hash=")
+
     def test_a_seed_decides_everything(self):
         runs = [self.succeed(NAME, *SMALL, "--seed", seed) for seed in ("1", "1", "2")]
         self.assertEqual(runs[0], runs[1])
