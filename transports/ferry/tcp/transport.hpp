@@ -13,26 +13,17 @@
 #include <vector>
 
 #include <ferry/tcp/channel.hpp>
-#include <ferry/tcp/greeter.hpp>
 #include <ferry/tcp/inbound.hpp>
-#include <ferry/tcp/listener.hpp>
-#include <ferry/tcp/session.hpp>
+#include <ferry/tcp/reception.hpp>
 #include <ferry/transport/node_core.hpp>
 #include <ferry/transport/reactor.hpp>
 #include <ferry/transport/transport.hpp>
 
 namespace ferry::tcp {
 
-struct TcpOptions {
-  // Where to listen: an address, "fe80::1%eth0", a name, "0.0.0.0" or "::" for every network. Empty: this host only.
-  std::string host;
-  std::uint16_t port = 0;  // 0: one that is free
-};
-
-class TcpTransport final : public Transport, private InboundOwner, private GreeterEvents, private ListenerEvents {
+class TcpTransport final : public Transport, private InboundOwner, private Reception::Host {
  public:
-  // Sockets that have not authenticated; beyond, the oldest is closed for a new one.
-  static constexpr std::size_t kStrangers = 256;
+  static constexpr std::size_t kStrangers = Reception::kStrangers;
 
   TcpTransport(NodeCore& node, Reactor& reactor, TcpOptions options = {});
   ~TcpTransport() override;
@@ -50,37 +41,20 @@ class TcpTransport final : public Transport, private InboundOwner, private Greet
   // Peers that have a channel here. Any thread.
   std::size_t inbounds() const;
   // Sockets that have not authenticated yet.
-  std::size_t strangers() const;
+  std::size_t strangers() const { return reception_.strangers(); }
 
  private:
   void on_inbound_ended(TcpInbound& inbound, bool for_good) noexcept override;
-  std::shared_ptr<Session> on_authenticated(Greeter& greeter) noexcept override;
-  void on_greeted(Greeter& greeter, Socket socket, ChannelBuffers buffers,
-                  std::shared_ptr<Session> session) noexcept override;
-  void on_greeting_failed(Greeter& greeter, const Failure* why) noexcept override;
-  void on_accepted(Socket socket, const SocketAddress& from) noexcept override;
-  void greet(Socket socket, const SocketAddress& from);
-  bool on_out_of_descriptors() noexcept override;
-
-  Result<std::vector<SocketAddress>> listen_points() const;
-  std::shared_ptr<Greeter> take(Greeter& greeter) noexcept;
-  void end_stranger(const std::shared_ptr<Greeter>& greeter, const Failure& why) noexcept;
-  void done_greeting() noexcept;
+  void on_guest(Guest&& guest) noexcept override;
 
   NodeCore& node_;
-  Reactor& reactor_;
   const TcpOptions options_;
   Stats stats_;
   const Channel::Context context_;
-  SessionTable sessions_;
+  Reception reception_;
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
-  bool shut_down_ = false;
-  int greeting_ = 0;  // greeters that were taken off the list and are being dealt with
-  std::unique_ptr<Listener> listener_;
-  std::vector<Address> addresses_;
-  std::list<std::shared_ptr<Greeter>> greeters_;  // oldest first
   std::list<std::shared_ptr<TcpInbound>> inbounds_;
 };
 
