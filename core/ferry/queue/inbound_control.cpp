@@ -38,7 +38,7 @@ void QueueInbound::on_control(wire::Bytes&& message) noexcept {
     return;
   }
   if (kind == Control::goodbye) {
-    finish(Failure(errc::peer_lost, fmt::format("{} closed the connection", who())), true, false);
+    finish(Failure(errc::peer_lost, fmt::format("{} closed the connection", who())), true, false, false);
     return;
   }
   Result<void> done = state == State::strange
@@ -50,7 +50,7 @@ void QueueInbound::on_control(wire::Bytes&& message) noexcept {
   if (done.error().code() == errc::malformed) {
     log_end(done.error());
   }
-  finish(done.error(), false, false);
+  finish(done.error(), false, false, false);
 }
 
 void QueueInbound::log_end(const Failure& why) const {
@@ -66,11 +66,11 @@ void QueueInbound::end_malformed() noexcept {
     why = farewell_.why;
   }
   log_end(why);
-  finish(why, false, false);
+  finish(why, false, false, false);
 }
 
 void QueueInbound::on_control_closed(const Failure& why, PeerState) noexcept {
-  finish(why, false, false);
+  finish(why, false, false, false);
 }
 
 // The channel before has been discarded when this process answers.
@@ -254,14 +254,15 @@ void QueueInbound::discard_lane(std::uint32_t id) {
 }
 
 void QueueInbound::end(const Failure& why, bool goodbye) noexcept {
-  finish(why, false, goodbye);
+  finish(why, false, goodbye, true);
 }
 
-void QueueInbound::finish(const Failure& why, bool for_good, bool goodbye) noexcept {
+// waits: for another thread that is at it. An event does not: that thread may be waiting for the event.
+void QueueInbound::finish(const Failure& why, bool for_good, bool goodbye, bool waits) noexcept {
   const auto self = shared_from_this();
   std::unique_lock lock(mutex_);
   if (state_ == State::ending || state_ == State::ended) {
-    changed_.wait(lock, [this] { return state_ == State::ended; });
+    changed_.wait(lock, [this, waits] { return !waits || state_ == State::ended; });
     return;
   }
   const bool was_open = state_ == State::open;

@@ -69,7 +69,7 @@ class QueueInbound final : public Inbound,
   Result<void> open_lane(const OpenLane& open);
   Result<OwnerLane> make_lane(const OpenLane& open);
   void discard_lane(std::uint32_t id);
-  void finish(const Failure& why, bool for_good, bool goodbye) noexcept;
+  void finish(const Failure& why, bool for_good, bool goodbye, bool waits) noexcept;
   void end_malformed() noexcept;
   void log_end(const Failure& why) const;
   std::string who() const;
