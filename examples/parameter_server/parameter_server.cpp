@@ -12,6 +12,7 @@
 
 #include <ferry/run/run.hpp>
 
+#include "../command_line/check_determinism.hpp"
 #include "../command_line/command_line.hpp"
 #include "dataset.hpp"
 #include "training.hpp"
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   std::string faults = "none";
   app.add_option("--faults", faults, "that strike workers under sim: any of crash, partition and loss, with commas")
       ->capture_default_str();
+  command_line::add_check_determinism(app, settings.check_determinism, settings.transport);
   app.add_flag("--suppress-pushes", settings.suppress_pushes, "compute steps and throw them away: nothing is learnt");
   try {
     app.parse(argc, argv);

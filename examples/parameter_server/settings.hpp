@@ -17,6 +17,7 @@ struct Settings {
   std::uint64_t seed = 1;
   std::string profile = "portable";  // of the simulated NICs
   ferry::sim::Faults faults{};       // that strike simulated workers: crash, partition, loss
+  bool check_determinism = false;    // sim
   bool suppress_pushes = false;
   bool progress_bar = false;
 };

@@ -11,6 +11,7 @@
 #include <ferry/ferry.hpp>
 #include <ferry/sim/run.hpp>
 
+#include "../command_line/check_determinism.hpp"
 #include "../command_line/command_line.hpp"
 #include "cluster.hpp"
 #include "faults.hpp"
@@ -102,6 +103,9 @@ int simulate(const Settings& settings) {
   const auto program = [&settings](ferry::sim::World& world, ferry::Context& context) -> ferry::Task<int> {
     return train(context, settings, &world);
   };
+  if (settings.check_determinism) {
+    return command_line::report_determinism(options, ferry::actors<ParameterServer, Worker>, program);
+  }
   const ferry::sim::Report report = ferry::sim::run(options, ferry::actors<ParameterServer, Worker>, program);
   if (report.result.outcome != ferry::sim::Outcome::passed) {
     fmt::print(stderr, "FAILED {}\n", report.result.to_text());

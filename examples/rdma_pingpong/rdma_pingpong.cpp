@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
     return settings.server ? rdma_pingpong::serve(context) : rdma_pingpong::measure_all(context, settings);
   };
   if (settings.check_determinism) {
-    return printed(command_line::report_determinism(command_line::world_of(settings.seed), classes, program));
+    return printed(
+        command_line::report_determinism(command_line::world_of(settings.seed, settings.profile), classes, program));
   }
   if (settings.transport == "sim") {
     const ferry::sim::WorldOptions world = command_line::world_of(settings.seed, settings.profile);

@@ -77,6 +77,10 @@ class Training(unittest.TestCase, program.Checks):
         self.assertEqual(runs[0], runs[1])
         self.assertRegex(runs[0][1].splitlines()[-1], r" hash=0x[0-9a-f]{16}$")
 
+    def test_a_run_proves_that_its_seed_decides_it(self):
+        output = self.succeed(NAME, "--transport", "sim", "--faults", "crash", "--epochs", "1", "--check-determinism")
+        self.assertRegex(output, r"^OK the same alone and after another world: passed after \d+ steps and .* hash=")
+
     def test_a_worker_that_is_killed_is_replaced(self):
         for transport in ("shm", "tcp"):
             with self.subTest(transport=transport):

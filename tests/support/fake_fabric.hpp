@@ -1,10 +1,12 @@
 // FakeFabric: a deterministic fabric of devices and control links in one process, one step at a time. For tests of the
 // queue layer: the test decides when requests are executed, when bytes land, what fails and who is told.
 //
-// One thread. FakeDevice is the body of queue::Device, FakeDialer of queue::ControlDialer.
+// FakeDevice is the body of queue::Device, FakePipe of queue::ControlLink. Any thread may call what is tested; one
+// steps. What a test sets or looks at itself, it does while nothing happens, or under FakeFabric::mutex.
 #pragma once
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +14,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,22 +30,38 @@ class FakeFabric {
   // Things that keep their order among themselves: what one queue pair executes, what it is told, one direction of a
   // link.
   using Line = std::uint64_t;
-  Line new_line() noexcept { return next_line_++; }
+  Line new_line() noexcept {
+    const std::lock_guard lock(mutex);
+    return next_line_++;
+  }
 
-  void schedule(Line line, std::function<void()> step) { steps_.push_back({line, std::move(step)}); }
-  bool empty() const noexcept { return steps_.empty(); }
+  void schedule(Line line, std::function<void()> step) {
+    const std::lock_guard lock(mutex);
+    steps_.push_back({line, std::move(step)});
+    changed.notify_all();
+  }
+  bool empty() const noexcept {
+    const std::lock_guard lock(mutex);
+    return steps_.empty();
+  }
   // The oldest one.
   bool step() { return run(0); }
   // The oldest one of any line: choice picks among all that wait, and the first of its line is taken.
   bool step(std::size_t choice) {
+    std::unique_lock lock(mutex);
     if (steps_.empty()) {
       return false;
     }
     const Line line = steps_[choice % steps_.size()].line;
     const auto first =
         std::find_if(steps_.begin(), steps_.end(), [line](const Step& step) { return step.line == line; });
-    return run(static_cast<std::size_t>(first - steps_.begin()));
+    const auto index = static_cast<std::size_t>(first - steps_.begin());
+    lock.unlock();
+    return run(index);
   }
+
+  mutable std::recursive_mutex mutex;   // guards everything of the fabric; not held while anybody is told anything
+  std::condition_variable_any changed;  // there is a step; somebody has been told
 
  private:
   struct Step {
@@ -50,17 +70,52 @@ class FakeFabric {
   };
 
   bool run(std::size_t index) {
+    std::unique_lock lock(mutex);
     if (index >= steps_.size()) {
       return false;
     }
     auto next = std::move(steps_[index].run);
     steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(index));
+    lock.unlock();
     next();
     return true;
   }
 
   std::deque<Step> steps_;
   Line next_line_ = 1;
+};
+
+// Somebody who is told something: whoever takes him away waits until he has been told, unless it is he himself.
+class Told {
+ public:
+  template <class F>
+  void tell(FakeFabric& fabric, const F& event) {
+    {
+      const std::lock_guard lock(fabric.mutex);
+      if (is_gone_) {
+        return;
+      }
+      teller_ = std::this_thread::get_id();
+    }
+    event();
+    const std::lock_guard lock(fabric.mutex);
+    teller_ = {};
+    fabric.changed.notify_all();
+  }
+  // True: he was there.
+  bool take_away(FakeFabric& fabric) {
+    std::unique_lock lock(fabric.mutex);
+    const bool was_there = !std::exchange(is_gone_, true);
+    if (teller_ != std::this_thread::get_id()) {
+      fabric.changed.wait(lock, [this] { return teller_ == std::thread::id(); });
+    }
+    return was_there;
+  }
+  bool is_gone() const noexcept { return is_gone_; }
+
+ private:
+  bool is_gone_ = false;
+  std::thread::id teller_;
 };
 
 class FakeDevice;
@@ -81,6 +136,7 @@ struct FakeQueueState {
   FakeDevice* device = nullptr;
   queue::QueueEvents* events = nullptr;
   queue::QueuePair* face = nullptr;  // null: destroyed
+  Told told;
   std::weak_ptr<FakeQueueState> other;
   std::deque<queue::WorkRequest> requests;
   std::deque<Receive> receives;
@@ -160,6 +216,7 @@ class FakeDevice final : public queue::Device {
   std::size_t local_keys = 0;  // that live
 
   void release() {
+    const std::lock_guard lock(fabric_.mutex);
     is_held = false;
     for (const auto& each : states_) {
       if (const auto state = each.lock()) {
@@ -169,6 +226,7 @@ class FakeDevice final : public queue::Device {
   }
   // What was put into this device's memory, and had not landed.
   void land() {
+    const std::lock_guard lock(fabric_.mutex);
     for (const auto& each : states_) {
       if (const auto state = each.lock()) {
         state->land();
@@ -177,6 +235,7 @@ class FakeDevice final : public queue::Device {
   }
   // One of them, where any may be next: not on a strict device.
   void land_one(std::size_t choice) {
+    const std::lock_guard lock(fabric_.mutex);
     for (const auto& each : states_) {
       const auto state = each.lock();
       if (state == nullptr || state->landing.empty()) {
@@ -190,6 +249,7 @@ class FakeDevice final : public queue::Device {
     }
   }
   std::size_t landing() const {
+    const std::lock_guard lock(fabric_.mutex);
     std::size_t count = 0;
     for (const auto& each : states_) {
       const auto state = each.lock();
@@ -199,23 +259,24 @@ class FakeDevice final : public queue::Device {
   }
   // The device of these queue pairs reports that they are of no use.
   void lose_queues(const Failure& why) {
+    const std::lock_guard lock(fabric_.mutex);
     for (const auto& each : states_) {
       if (const auto state = each.lock(); state != nullptr && state->face != nullptr) {
         state->is_stopped = true;
-        fabric_.schedule(state->tells, [state, why] {
-          if (state->face != nullptr) {
-            state->events->on_queue_lost(*state->face, why);
-          }
+        fabric_.schedule(state->tells, [this, state, why] {
+          state->told.tell(fabric_, [&] { state->events->on_queue_lost(*state->face, why); });
         });
       }
     }
   }
 
   std::uint32_t add_region(std::byte* base, std::size_t size, Access rights) {
+    const std::lock_guard lock(fabric_.mutex);
     regions_[++next_key_] = Region{base, size, rights};
     return next_key_;
   }
   void remove_region(std::uint32_t key) {
+    const std::lock_guard lock(fabric_.mutex);
     land();
     regions_.erase(key);
   }
@@ -224,12 +285,14 @@ class FakeDevice final : public queue::Device {
   const queue::DeviceLimits& limits() const noexcept override { return limits_; }
   Result<std::unique_ptr<queue::QueuePair>> create_queue_pair(const queue::QueuePairOptions& options,
                                                               queue::QueueEvents& events) override {
+    const std::lock_guard lock(fabric_.mutex);
     if (create_failure) {
       return create_failure;
     }
     return std::unique_ptr<queue::QueuePair>(std::make_unique<FakeQueuePair>(*this, events, options));
   }
   Result<std::uint32_t> register_local(std::byte* memory, std::size_t length) override {
+    const std::lock_guard lock(fabric_.mutex);
     if (register_failure) {
       return register_failure;
     }
@@ -237,7 +300,10 @@ class FakeDevice final : public queue::Device {
     local_[++next_key_] = Region{memory, length, Access::all};
     return next_key_;
   }
-  void deregister_local(std::uint32_t key) noexcept override { local_keys -= local_.erase(key); }
+  void deregister_local(std::uint32_t key) noexcept override {
+    const std::lock_guard lock(fabric_.mutex);
+    local_keys -= local_.erase(key);
+  }
   Result<queue::RemoteAddress> remote_address(const RemoteRegion& region, std::uint64_t offset) const override {
     const TransportKey* key = region.key_for(TransportId::sim);
     if (key == nullptr) {
@@ -275,15 +341,19 @@ class FakeDevice final : public queue::Device {
   }
   void complete(const std::shared_ptr<FakeQueueState>& state, queue::WorkCompletion completion,
                 bool is_silent = false) {
-    fabric_.schedule(state->tells, [state, completion, is_silent] {
-      state->out -= completion.is_receive ? 0U : 1U;
-      if (state->face != nullptr && !is_silent) {
-        state->events->on_completion(*state->face, completion);
+    fabric_.schedule(state->tells, [this, state, completion, is_silent] {
+      {
+        const std::lock_guard lock(fabric_.mutex);
+        state->out -= completion.is_receive ? 0U : 1U;
+      }
+      if (!is_silent) {
+        state->told.tell(fabric_, [&] { state->events->on_completion(*state->face, completion); });
       }
     });
   }
 
   void execute_next(const std::shared_ptr<FakeQueueState>& state) {
+    const std::lock_guard lock(fabric_.mutex);
     if (state->face == nullptr || is_held || !state->is_connected || state->requests.empty()) {
       return;
     }
@@ -323,10 +393,10 @@ class FakeDevice final : public queue::Device {
       completion.status = queue::WorkStatus::success;  // its local bytes were read: that is all it says
       complete(state, completion);
       state->is_stopped = true;
-      fabric_.schedule(state->tells, [state] {
-        if (state->face != nullptr) {
+      fabric_.schedule(state->tells, [this, state] {
+        state->told.tell(fabric_, [&] {
           state->events->on_queue_lost(*state->face, Failure(errc::peer_lost, "the other end closed the queue"));
-        }
+        });
       });
     } else {
       state->is_stopped =
@@ -443,6 +513,7 @@ class FakeDevice final : public queue::Device {
 inline FakeQueuePair::FakeQueuePair(FakeDevice& device, queue::QueueEvents& events,
                                     const queue::QueuePairOptions& options)
     : state_(std::make_shared<FakeQueueState>()) {
+  const std::lock_guard lock(device.fabric_.mutex);
   state_->device = &device;
   state_->events = &events;
   state_->face = this;
@@ -457,11 +528,15 @@ inline FakeQueuePair::FakeQueuePair(FakeDevice& device, queue::QueueEvents& even
 }
 
 inline FakeQueuePair::~FakeQueuePair() {
+  FakeFabric& fabric = state_->device->fabric_;
+  state_->told.take_away(fabric);
+  const std::lock_guard lock(fabric.mutex);
   state_->face = nullptr;
   --state_->device->queue_pairs;
 }
 
 inline Result<void> FakeQueuePair::connect(wire::ByteView other) {
+  const std::lock_guard lock(state_->device->fabric_.mutex);
   const auto found = FakeDevice::by_number_.find(static_cast<std::size_t>(other.empty() ? std::byte{0} : other[0]));
   if (found == FakeDevice::by_number_.end() || found->second.lock() == nullptr) {
     return Failure(errc::malformed, "no queue pair has that address");
@@ -474,6 +549,7 @@ inline Result<void> FakeQueuePair::connect(wire::ByteView other) {
 
 inline Result<void> FakeQueuePair::post(std::span<const queue::WorkRequest> requests) {
   FakeDevice& device = *state_->device;
+  const std::lock_guard lock(device.fabric_.mutex);
   if (device.refuses_post || state_->out + requests.size() > state_->options.requests) {
     return Failure(errc::resource_exhausted, "the queue is full");
   }
@@ -488,6 +564,7 @@ inline Result<void> FakeQueuePair::post(std::span<const queue::WorkRequest> requ
 }
 
 inline Result<void> FakeQueuePair::post_receive(std::uint64_t id, std::byte* local, std::size_t length, std::uint32_t) {
+  const std::lock_guard lock(state_->device->fabric_.mutex);
   state_->receives.push_back({id, local, length});
   if (const auto other = state_->other.lock(); other != nullptr && other->face != nullptr) {
     other->device->wake(other);
@@ -496,10 +573,12 @@ inline Result<void> FakeQueuePair::post_receive(std::uint64_t id, std::byte* loc
 }
 
 inline std::optional<std::uint32_t> FakeQueuePair::progress() const noexcept {
+  const std::lock_guard lock(state_->device->fabric_.mutex);
   return state_->device->tells_progress ? std::optional(state_->accepted) : std::nullopt;
 }
 
 inline queue::Acceptance FakeQueuePair::acceptance(std::uint64_t id, std::uint32_t progress) const noexcept {
+  const std::lock_guard lock(state_->device->fabric_.mutex);
   const auto& ids = state_->posted_ids;
   const auto found = std::find(ids.begin(), ids.end(), id);
   if (found == ids.end()) {
@@ -510,6 +589,7 @@ inline queue::Acceptance FakeQueuePair::acceptance(std::uint64_t id, std::uint32
 }
 
 inline void FakeQueuePair::stop() noexcept {
+  const std::lock_guard lock(state_->device->fabric_.mutex);
   if (std::exchange(state_->is_stopped, true)) {
     return;
   }
@@ -532,19 +612,22 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   explicit FakePipe(FakeFabric& fabric) : fabric_(fabric), lines_{fabric.new_line(), fabric.new_line()} {}
 
   std::unique_ptr<queue::ControlLink> end(Side side, queue::ControlEvents& events, ProcessId peer) {
+    const std::lock_guard lock(fabric_.mutex);
     events_[side] = &events;
     return std::make_unique<Link>(shared_from_this(), side, peer);
   }
   void announce_open() {
     fabric_.schedule(lines_[owner], [self = shared_from_this()] {
-      if (self->events_[initiator] != nullptr) {
-        self->events_[initiator]->on_control_open();
-      }
+      self->told_[initiator].tell(self->fabric_, [&] { self->events_[initiator]->on_control_open(); });
     });
   }
   // Nothing sent by this side arrives meanwhile.
-  void hold(Side side) { held_[side] = true; }
+  void hold(Side side) {
+    const std::lock_guard lock(fabric_.mutex);
+    held_[side] = true;
+  }
   void release(Side side) {
+    const std::lock_guard lock(fabric_.mutex);
     held_[side] = false;
     for (std::size_t count = queue_[side].size(); count > 0; --count) {
       schedule(side);
@@ -554,12 +637,14 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   void inject(Side side, wire::Bytes message) { send(side, std::move(message)); }
   // Only the initiator learns that the wire was cut.
   void cut_initiator(const Failure& why) {
+    const std::lock_guard lock(fabric_.mutex);
     is_cut_ = true;
     tell_closed(initiator, why, PeerState::unknown);
     tells_owner_ = false;
   }
   // The wire is cut: both sides learn it.
   void cut(const Failure& why, PeerState state) {
+    const std::lock_guard lock(fabric_.mutex);
     is_cut_ = true;
     for (const Side side : {initiator, owner}) {
       tell_closed(side, why, state);
@@ -574,10 +659,11 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
     ~Link() override { close(Failure(errc::shut_down, "gone")); }
     ProcessId peer() const noexcept override { return peer_; }
     bool send(wire::Bytes&& message) noexcept override {
-      return pipe_->events_[side_] != nullptr && pipe_->send(side_, std::move(message));
+      const std::lock_guard lock(pipe_->fabric_.mutex);
+      return !pipe_->told_[side_].is_gone() && pipe_->send(side_, std::move(message));
     }
     void close(const Failure& why) noexcept override {
-      if (std::exchange(pipe_->events_[side_], nullptr) != nullptr) {
+      if (pipe_->told_[side_].take_away(pipe_->fabric_)) {
         pipe_->tell_closed(side_ == initiator ? owner : initiator, why, PeerState::unknown);
       }
     }
@@ -589,6 +675,7 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   };
 
   bool send(Side from, wire::Bytes message) {
+    const std::lock_guard lock(fabric_.mutex);
     queue_[from].push_back(std::move(message));
     schedule(from);
     return true;
@@ -596,31 +683,38 @@ class FakePipe : public std::enable_shared_from_this<FakePipe> {
   void schedule(Side from) {
     fabric_.schedule(lines_[from], [self = shared_from_this(), from] {
       const Side to = from == initiator ? owner : initiator;
-      if (self->is_cut_ || self->held_[from] || self->queue_[from].empty()) {
-        return;
+      wire::Bytes message;
+      {
+        const std::lock_guard lock(self->fabric_.mutex);
+        if (self->is_cut_ || self->held_[from] || self->queue_[from].empty()) {
+          return;
+        }
+        message = std::move(self->queue_[from].front());
+        self->queue_[from].pop_front();
+        if (self->events_[to] == nullptr) {
+          return;
+        }
       }
-      wire::Bytes message = std::move(self->queue_[from].front());
-      self->queue_[from].pop_front();
-      if (self->events_[to] != nullptr) {
-        self->events_[to]->on_control(std::move(message));
-      }
+      self->told_[to].tell(self->fabric_, [&] { self->events_[to]->on_control(std::move(message)); });
     });
   }
   // Behind what is under way to it.
   void tell_closed(Side side, const Failure& why, PeerState state) {
-    if (side == owner && !tells_owner_) {
+    if (events_[side] == nullptr || (side == owner && !tells_owner_)) {
       return;
     }
     fabric_.schedule(lines_[side == initiator ? owner : initiator], [self = shared_from_this(), side, why, state] {
-      if (queue::ControlEvents* events = std::exchange(self->events_[side], nullptr)) {
-        events->on_control_closed(why, state);
-      }
+      self->told_[side].tell(self->fabric_, [&] {
+        self->told_[side].take_away(self->fabric_);
+        self->events_[side]->on_control_closed(why, state);
+      });
     });
   }
 
   FakeFabric& fabric_;
   FakeFabric::Line lines_[2];  // by the side that sends
   queue::ControlEvents* events_[2] = {};
+  Told told_[2];
   std::deque<wire::Bytes> queue_[2];
   bool held_[2] = {};
   bool is_cut_ = false;

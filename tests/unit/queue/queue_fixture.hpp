@@ -84,7 +84,7 @@ class FabricTransport final : public Transport {
 };
 
 struct Process {
-  Process(test::FakeFabric& fabric, test::ManualExecutor& executor, OrderClass order, ProcessId id, Process*& owner)
+  Process(test::FakeFabric& fabric, Executor& executor, OrderClass order, ProcessId id, Process*& owner)
       : device(fabric, order), core(executor, log, id, "process" + std::to_string(id.id), JobSecret{}, NodeLimits{}) {
     core.add_transport(std::make_unique<FabricTransport>(fabric, *this, owner));
     core.set_sink(sink);
