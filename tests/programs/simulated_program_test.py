@@ -44,7 +44,7 @@ class Simulated(unittest.TestCase, program.Checks):
         for memory in ([], ["--store"]):
             for seed in ("1", "2", "3"):
                 with self.subTest(memory=memory, seed=seed):
-                    output = self.simulate("fan_out", "--nodes", "8", "--bytes", "6000000", "--fan", "3",
+                    output = self.simulate("fan_out", "--nodes", "8", "--bytes", "12000000", "--fan", "3",
                                            "--seed", seed, *memory)
                     last = re.match(r"^OK star=(\S+) tree=(\S+) chain=(\S+) limit=", output.splitlines()[-1])
                     star, tree, chain = (float(seconds) for seconds in last.groups())
