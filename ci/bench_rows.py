@@ -89,6 +89,16 @@ def all_rows():
     rows.append(Row("memory", "Batch of 10,000 over tcp: allocations of one", "memory/batch_allocations", "each",
                     goal=("most", 0.0, "none")))
     rows.append(Row("memory", "  time of one", "memory/batch_member"))
+    rows.append(Row("sim", "simulated step, with hash (event loop)", "sim/steps", limit="sim/event_loop_floor",
+                    goal=("most", 500, ">= 2 M steps/s")))
+    rows.append(Row("sim", "simulated step, with trace (event loop)", "sim/steps_with_trace",
+                    limit="sim/event_loop_floor", goal=("most", 2000, ">= 0.5 M steps/s")))
+    rows.append(Row("sim", "small world, from nothing to its end", "sim/small_worlds",
+                    goal=("most", 50_000, ">= 20 k worlds/s")))
+    rows.append(Row("sim", "state of the litmus machine, explored", "sim/states",
+                    goal=("most", 10_000, ">= 100 k states/s")))
+    rows.append(Row("sim", "idle queue pair of a simulated NIC", "sim/queue_bytes", "B",
+                    goal=("most", 1024, "<= 1 KiB")))
     rows.append(Row("idle", "idle with eight peers: share of a core", "idle/window", "share",
                     goal=("most", 0.01, "< 1 %")))
     return rows
@@ -106,7 +116,7 @@ def judge(row, ferry, reference):
         return ratio, None
     kind, number, _ = row.goal
     if kind == "most":
-        return None, statistics.median(ferry) <= number
+        return ratio, statistics.median(ferry) <= number
     if not reference:
         return None, None
     if kind == "plus":
@@ -147,6 +157,8 @@ def show(value, unit):
         return f"{value:.1f} ns" if value < 1000 else f"{value:.0f} ns"
     if unit == "bytes":
         return f"{value / (1 << 20):.1f} MiB"
+    if unit == "B":
+        return f"{value:.0f} B"
     if unit == "share":
         return f"{value * 100:.2f} %"
     return f"{value:.2f}"

@@ -11,6 +11,7 @@ import atexit
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -25,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "build/release/bin"
 OUT = ROOT / "build/bench"
 SIZES = {"8": 8, "4Ki": 4 << 10, "64Ki": 64 << 10, "1Mi": 1 << 20, "64Mi": 64 << 20}
-SECTIONS = ["shm", "other", "tcp", "calls", "memory", "idle"]
+SECTIONS = ["shm", "other", "tcp", "calls", "memory", "idle", "sim"]
 FEWEST_ROUNDS = 7
 TIME_LIMIT = 120  # seconds, of one program
 TRACING = "/sys/kernel/tracing"
@@ -130,6 +131,29 @@ def ucx_tcp(samples):
     run_ucx(samples, "tcp", "tcp", tests)
 
 
+def run_sim(samples):
+    """sim_bench: nanoseconds of a step or a world, beside the least that any event loop takes for a step."""
+    command = [BIN / "sim_bench", "--benchmark_format=json", "--benchmark_min_time=0.2"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          timeout=TIME_LIMIT, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"ci/bench: sim_bench ended with {done.returncode}")
+    for one in json.loads(done.stdout)["benchmarks"]:
+        if "items_per_second" not in one:
+            raise SystemExit(f"ci/bench: sim_bench: {one['name']}: {one.get('error_message', 'no figure')}")
+        samples.add(f"sim/{one['name']}", 1e9 / one["items_per_second"])
+
+
+def run_reading(samples, name, pattern, scale, command):
+    """A program that tells one figure in words."""
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=TIME_LIMIT, check=False)
+    found = re.search(pattern, done.stdout)
+    if done.returncode != 0 or not found:
+        raise SystemExit(f"ci/bench: {' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
+    samples.add(name, scale(float(found.group(1))))
+
+
 def steps_of(sections, has_ucx, has_caf):
     """(section, what, function of samples) that make one round, in turn."""
     ferry = BIN / "ferry_bench"
@@ -161,6 +185,14 @@ def steps_of(sections, has_ucx, has_caf):
             program("calls", [caf, "fan-in", "10000"])
     if "memory" in sections:
         program("memory", [ferry, "memory-tcp"])
+    if "sim" in sections:
+        steps.append(("sim", "sim_bench", run_sim))
+        litmus = [BIN / "ferry-litmus", "--statistics", "tests/bench/many_states.litmus"]
+        steps.append(("sim", "ferry-litmus", lambda samples: run_reading(
+            samples, "sim/states", r"(\d+) states/s", lambda rate: 1e9 / rate, litmus)))
+        queues = [BIN / "tests/sim_queue_size_test"]
+        steps.append(("sim", "sim_queue_size_test", lambda samples: run_reading(
+            samples, "sim/queue_bytes", r"(\d+) bytes each", float, queues)))
     return steps
 
 

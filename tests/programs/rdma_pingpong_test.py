@@ -70,7 +70,7 @@ class Measuring(unittest.TestCase, program.Checks):
 
     def test_a_run_proves_that_its_seed_decides_it(self):
         output = self.succeed(NAME, "--transport", "sim", "--check-determinism", "--iterations", "200", "--seed", "3")
-        self.assertRegex(output, r"^OK the same alone and after another world: passed after \d+ steps and .* seed=3 hash=")
+        self.assertRegex(output, r"^OK the same alone and after another world: passed after .* seed=3 hash=")
         self.assertEqual(len(output.splitlines()), 1, output)
         self.refuse_usage("--check-determinism", "add --transport sim", command=[NAME, "--check-determinism"])
 
