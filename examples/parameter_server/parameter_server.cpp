@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <ferry/run/router.hpp>
 #include <ferry/run/run.hpp>
 
 #include "../command_line/check_determinism.hpp"
@@ -59,8 +60,9 @@ int main(int argc, char** argv) {
       throw CLI::ValidationError(app.count("--faults") > 0 ? "--faults" : "--profile",
                                  "faults and profiles are simulated; they go with --transport sim");
     }
-    if (settings.transport == "verbs") {
-      throw CLI::ValidationError("--transport", "verbs is not in this build; choose auto, shm, tcp or sim");
+    if (settings.transport == "verbs" && !ferry::has_verbs()) {
+      throw CLI::ValidationError(
+          "--transport", "verbs is not in this build (libibverbs-dev was missing); choose auto, shm, tcp or sim");
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? printed(0) : 2;

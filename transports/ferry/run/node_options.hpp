@@ -5,16 +5,21 @@
 #include <string>
 
 #include <ferry/transport/node_core.hpp>
+#include <ferry/verbs/options.hpp>
 
 namespace ferry {
 
 struct NodeOptions {
-  // "auto": the fastest that works for each peer; or a list in order of preference, of "shm" and "tcp".
+  // "auto": the fastest that works for each peer; or a list in order of preference, of "shm", "verbs" and "tcp".
   std::string transports = "auto";
 
-  // Where tcp listens: a numeric address or a name; loopback unless asked. Port 0: any free one.
+  // Where tcp listens, and, at a port of its own, what sets up the queue pairs of verbs: a numeric address or a name;
+  // loopback unless asked. Port 0: any free one.
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;
+
+  // Which RDMA device verbs uses, and how.
+  verbs::VerbsOptions verbs{};
 
   // Threads that run actors, at most limits::kExecutorThreads; 0: min(4, cores).
   unsigned threads = 0;

@@ -10,8 +10,13 @@
 #include <ferry/system/random_bytes.hpp>
 #include <ferry/system/spdlog_sink.hpp>
 #include <ferry/system/system_executor.hpp>
+#include <ferry/tcp/control_network.hpp>
 #include <ferry/tcp/transport.hpp>
 #include <ferry/transport/local_transport.hpp>
+
+#ifdef FERRY_HAS_VERBS
+#include <ferry/verbs/verbs_transport.hpp>
+#endif
 
 namespace ferry {
 namespace {
@@ -37,6 +42,18 @@ Result<void> add_transport(NodeCore& core, system::SystemExecutor& executor, Tra
       core.add_transport(std::move(*shm));
       return {};
     }
+#ifdef FERRY_HAS_VERBS
+    case TransportId::verbs: {
+      auto links = std::make_unique<tcp::TcpControlNetwork>(core, executor, TransportId::verbs,
+                                                            tcp::TcpOptions{.host = options.host, .port = 0});
+      auto verbs = verbs::VerbsTransport::create(core, executor, std::move(links), options.verbs);
+      if (!verbs) {
+        return verbs.error();
+      }
+      core.add_transport(std::move(*verbs));
+      return {};
+    }
+#endif
     default:
       core.add_transport(
           std::make_unique<tcp::TcpTransport>(core, executor, tcp::TcpOptions{options.host, options.port}));
