@@ -59,8 +59,8 @@ add_custom_target(ferry_tsan)
 # ferry_add_test(NAME name SOURCES file… STAGE stage… [LIBS target…] [ARGS argument…] [TIMEOUT seconds]
 #                [NOT_UNDER asan|tsan…] [FORMS] [SERIAL] [NO_MAIN])
 #   One GoogleTest binary, build/PRESET/bin/tests/NAME, and one ctest entry of the same name.
-#   STAGE      stage of ci/test that runs it: unit, conformance or sim. The stages asan and tsan run it too,
-#              unless NOT_UNDER names them.
+#   STAGE      stage of ci/test that runs it: unit, conformance, sim or verbs. The stages asan and tsan run it too,
+#              unless NOT_UNDER names them. Those of verbs need an RDMA device: ci/rxe-guest runs them.
 #   FORMS      the stage forms runs it too: it awaits in the forms that users are promised.
 #   TIMEOUT    seconds until it counts as hung, 60 if absent; the sanitizer presets multiply it.
 #   SERIAL     nothing else runs beside it.
@@ -70,8 +70,8 @@ function(ferry_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "FORMS;SERIAL;NO_MAIN" "NAME;TIMEOUT" "SOURCES;LIBS;STAGE;ARGS;NOT_UNDER")
   ferry_check_arguments(ferry_add_test "NAME;SOURCES;STAGE")
   foreach(stage IN LISTS arg_STAGE)
-    if(NOT stage MATCHES "^(unit|conformance|sim)$")
-      message(FATAL_ERROR "ferry_add_test(${arg_NAME}): STAGE ${stage} is none of unit, conformance, sim.")
+    if(NOT stage MATCHES "^(unit|conformance|sim|verbs)$")
+      message(FATAL_ERROR "ferry_add_test(${arg_NAME}): STAGE ${stage} is none of unit, conformance, sim, verbs.")
     endif()
   endforeach()
   if(NOT arg_TIMEOUT)
