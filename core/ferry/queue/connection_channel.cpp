@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <ferry/queue/message_link.hpp>
 #include <ferry/queue/queue_connection.hpp>
 #include <ferry/transport/peer.hpp>
 
@@ -20,12 +21,13 @@ QueueConnection::Calling::~Calling() {
 }
 
 QueueConnection::QueueConnection(NodeCore& node, const Peer& peer, ConnectionEvents& events, Device& device,
-                                 std::unique_ptr<ControlDialer> dialer, TransportId transport)
+                                 std::unique_ptr<ControlDialer> dialer, TransportId transport, MessageWay way)
     : node_(node),
       peer_(peer),
       events_(events),
       device_(device),
-      dialer_(std::move(dialer)),
+      dialer_(way == MessageWay::link ? std::move(dialer)
+                                      : std::make_unique<MessageDialer>(node, device, std::move(dialer))),
       transport_(transport),
       who_(fmt::format("process {}", to_string(peer.id()))),
       handshake_(*this, &QueueConnection::on_handshake_due),

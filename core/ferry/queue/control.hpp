@@ -4,6 +4,7 @@
 // Bodies: the simulator's stream; a socket under verbs. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <ferry/base/failure.hpp>
@@ -35,6 +36,10 @@ class ControlLink {
   // No event follows.
   virtual void close(const Failure& why) noexcept = 0;
 };
+
+// What carries messages, and what both processes say of their queue pairs: the link itself, or a queue pair above it
+// (MessageLink). Both processes choose the same.
+enum class MessageWay : std::uint8_t { link, queue_pair };
 
 class ControlDialer {
  public:

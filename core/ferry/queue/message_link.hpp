@@ -4,8 +4,8 @@
 //
 // Every frame has a number whichever way it takes. The receiver takes each once and in order; the sender keeps what it
 // posted until it was acknowledged, and gives it to the link beneath when the queue pair fails, or when it closes.
-// Sends never outnumber the receives at the other end. A transport puts it between its links and the queue layer:
-// MessageDialer around its dialer, MessageLink::accept() around what it accepts.
+// Sends never outnumber the receives at the other end. Stands between a transport's links and QueueConnection and
+// QueueServer, which make it (MessageWay).
 // Owner: as of any ControlLink; not destroyed within its own events. Any thread; one lock, never held while calling
 // the events.
 #pragma once

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <ferry/queue/message_link.hpp>
 #include <ferry/queue/queue_inbound.hpp>
 #include <ferry/queue/queue_limits.hpp>
 
@@ -24,7 +25,11 @@ bool QueueServer::accept(const MakeLink& make) {
     inbound = std::make_shared<QueueInbound>(node_, *this, device_, transport_);
     inbounds_.push_back(inbound);
   }
-  inbound->begin(make);
+  if (way_ == MessageWay::link) {
+    inbound->begin(make);
+  } else {
+    inbound->begin([&](ControlEvents& events) { return MessageLink::accept(node_, device_, events, make); });
+  }
   return true;
 }
 

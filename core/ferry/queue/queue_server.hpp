@@ -38,8 +38,9 @@ class QueueServer {
 
   // first_session: where the numbers of sessions begin, not 0; those of an earlier life of the server must not come
   // again.
-  QueueServer(NodeCore& node, Device& device, TransportId transport, std::uint64_t first_session = 1) noexcept
-      : node_(node), device_(device), transport_(transport), next_token_(first_session) {}
+  QueueServer(NodeCore& node, Device& device, TransportId transport, std::uint64_t first_session = 1,
+              MessageWay way = MessageWay::link) noexcept
+      : node_(node), device_(device), transport_(transport), way_(way), next_token_(first_session) {}
   ~QueueServer();
 
   // Somebody has connected, and was authenticated. False: this server has been shut down, and no link was made.
@@ -64,6 +65,7 @@ class QueueServer {
   NodeCore& node_;
   Device& device_;
   const TransportId transport_;
+  const MessageWay way_;
   mutable std::mutex mutex_;
   bool is_shut_down_ = false;
   std::vector<std::shared_ptr<QueueInbound>> inbounds_;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <ferry/queue/message_link.hpp>
+#include <ferry/queue/message_frame.hpp>
 #include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_transport.hpp>
 #include <ferry/transport/node_core.hpp>
@@ -149,13 +149,9 @@ void SimStream::reach_peer() {
                   PeerState::other_incarnation);
   }
   End& end = ends_[acceptor];
-  const auto make = [&](queue::ControlEvents& events) -> std::unique_ptr<queue::ControlLink> {
+  const bool accepted = owner->server().accept([&](queue::ControlEvents& events) {
     end.events = &events;
     return std::make_unique<SimLink>(shared_from_this(), acceptor);
-  };
-  const bool accepted = owner->server().accept([&](queue::ControlEvents& events) {
-    return fabric_.options().has_message_queues ? queue::MessageLink::accept(owner->node(), owner->nic(), events, make)
-                                                : make(events);
   });
   if (!accepted) {
     return refuse(Failure(errc::peer_unreachable, fmt::format("the process at sim:{} is ending", at->value())),

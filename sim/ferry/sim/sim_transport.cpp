@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <ferry/queue/message_link.hpp>
 #include <ferry/queue/queue_connection.hpp>
 #include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/sim_stream.hpp>
@@ -12,6 +11,13 @@
 #include <ferry/transport/node_core.hpp>
 
 namespace ferry::sim {
+namespace {
+
+queue::MessageWay message_way(const SimFabric& fabric) noexcept {
+  return fabric.options().has_message_queues ? queue::MessageWay::queue_pair : queue::MessageWay::link;
+}
+
+}  // namespace
 
 SimTransport::SimTransport(NodeCore& node, SimFabric& fabric, ProcessNumber process, Port port)
     : node_(node),
@@ -20,7 +26,7 @@ SimTransport::SimTransport(NodeCore& node, SimFabric& fabric, ProcessNumber proc
       port_(port),
       domain_(fabric, process, node.regions()),
       nic_(fabric.network(), process, domain_),
-      server_(node, nic_, TransportId::sim) {
+      server_(node, nic_, TransportId::sim, 1, message_way(fabric)) {
   domain_.set_nic(nic_);
   fabric_.add(*this);
 }
@@ -55,11 +61,8 @@ std::vector<Address> SimTransport::addresses() const {
 
 std::unique_ptr<Connection> SimTransport::connect(const Peer& peer, ConnectionEvents& events, std::string&) {
   const auto make = [&](ConnectionEvents& told) -> std::unique_ptr<Connection> {
-    std::unique_ptr<queue::ControlDialer> dialer = std::make_unique<SimDialer>(*this, peer);
-    if (fabric_.options().has_message_queues) {
-      dialer = std::make_unique<queue::MessageDialer>(node_, nic_, std::move(dialer));
-    }
-    return std::make_unique<queue::QueueConnection>(node_, peer, told, nic_, std::move(dialer), TransportId::sim);
+    return std::make_unique<queue::QueueConnection>(node_, peer, told, nic_, std::make_unique<SimDialer>(*this, peer),
+                                                    TransportId::sim, message_way(fabric_));
   };
   MemoryWatch* const watch = fabric_.watch();
   return watch == nullptr ? make(events) : std::make_unique<WatchedConnection>(*watch, process_, peer, events, make);

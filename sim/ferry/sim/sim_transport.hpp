@@ -38,7 +38,6 @@ class SimTransport final : public Transport {
 
   NodeCore& node() const noexcept { return node_; }
   SimFabric& fabric() const noexcept { return fabric_; }
-  Nic& nic() noexcept { return nic_; }
   queue::QueueServer& server() noexcept { return server_; }
   ProcessNumber process() const noexcept { return process_; }
   Port port() const noexcept { return port_; }

@@ -42,7 +42,7 @@ struct VerbsTransport::Parts {
         device(std::move(opened)),
         domain(device->domain()),
         network(std::move(links)),
-        server(core, *device, TransportId::verbs, first_session()) {}
+        server(core, *device, TransportId::verbs, first_session(), queue::MessageWay::queue_pair) {}
 
   NodeCore& node;
   std::unique_ptr<VerbsDevice> device;
@@ -99,7 +99,8 @@ std::unique_ptr<Connection> VerbsTransport::connect(const Peer& peer, Connection
     return nullptr;
   }
   return std::make_unique<queue::QueueConnection>(parts_->node, peer, events, *parts_->device,
-                                                  parts_->network->dialer(peer), TransportId::verbs);
+                                                  parts_->network->dialer(peer), TransportId::verbs,
+                                                  queue::MessageWay::queue_pair);
 }
 
 void VerbsTransport::shut_down() noexcept {
