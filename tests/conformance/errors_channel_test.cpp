@@ -26,9 +26,10 @@ testing::AssertionResult says(const Failure& failure, const std::string& attempt
 const std::string kGone =
     "(node 1 at [0-9.:]+ has shut down"
     "|the process has shut its node down"
+    "|process [0-9a-f/]+( \\(node 1\\))? has shut down"
     "|nothing has been heard from the process for the failure-detection time"
     "|the connection was lost and cannot be made again: local: another process; "
-    "(tcp: [0-9.:]+: .*|shm: no such process listens on this host))";
+    "((tcp|verbs): [0-9.:]+: .*|shm: no such process listens on this host))";
 const std::string kTaken =
     "(process .* was wanted, but .* answers there: it has ended, or it listens elsewhere; get a new reference|process "
     ".* now lives at .*; process .* "
@@ -118,19 +119,20 @@ Task<void> never_met(Cluster& cluster) {
   co_await starting;
   const Failure other = co_await failure_of(ref.read_into(std::span(word)));
   const std::string nowhere = "peer_unreachable: no transport reaches the process: (local: another process; )?";
-  EXPECT_TRUE(says(nobody, kRead,
-                   nowhere +
-                       "(tcp: [0-9.:]+: no process listens there: Connection refused \\(ECONNREFUSED\\)|shm: no such "
-                       "process listens on this host|sim: nobody listens at sim:[0-9]+)"));
+  EXPECT_TRUE(says(
+      nobody, kRead,
+      nowhere + "((tcp|verbs): [0-9.:]+: no process listens there: Connection refused \\(ECONNREFUSED\\)|shm: no such "
+                "process listens on this host|sim: nobody listens at sim:[0-9]+)"));
   EXPECT_TRUE(says(call, "call of " + kHeld + "taken",
-                   nowhere + "(tcp: [0-9.:]+: no process listens there: .*|shm: no such process listens on this "
-                             "host|sim: nobody listens at sim:[0-9]+)"))
+                   nowhere +
+                       "((tcp|verbs): [0-9.:]+: no process listens there: .*|shm: no such process listens on this "
+                       "host|sim: nobody listens at sim:[0-9]+)"))
       << "it never left";
   EXPECT_EQ(call.effect(), Effect::none);
   EXPECT_TRUE(says(other, kRead,
                    "(" + nowhere +
                        "shm: no such process listens on this host|stale_incarnation: (no transport reaches the "
-                       "process: local: another process; tcp: [0-9.:]+: )?" +
+                       "process: local: another process; (tcp|verbs): [0-9.:]+: )?" +
                        kTaken + ")"));
 }
 TEST_P(ChannelErrors, ProcessThatWasNeverReachedIsUnreachableUntilAnotherLifeAnswers) {
@@ -226,8 +228,9 @@ Task<void> silent_for_long(Cluster& cluster) {
       "(node 1 at [0-9.:]+ was silent for 1000 ms; it may be stopped, or the network is cut|the process \\(PID "
       "[0-9]+\\) was silent for 1000 ms; it may be stopped)";
   const std::string unreached =
-      "the connection was lost and cannot be made again: local: another process; shm: the process did not answer "
-      "within the handshake limit \\(is it stopped\\?\\)";
+      "the connection was lost and cannot be made again: local: another process; (shm: the process did not answer "
+      "within the handshake limit \\(is it stopped\\?\\)|verbs: [0-9.:]+: the connection was taken, but no handshake "
+      "came within [0-9]+ ms; the process there is stopped, or not of ferry)";
   EXPECT_TRUE(says(write, kWrite,
                    "(peer_lost: (" + why + "|" + unreached +
                        ")|outcome_unknown: the connection ended before the "

@@ -30,7 +30,13 @@ void add_verbs(const NodePlace& place) {
 }  // namespace
 
 std::vector<const ClusterKind*> cluster_kinds() {
-  static const RealKind verbs("verbs", {.completes_inline = false, .can_restart = true, .can_freeze = true},
+  static const RealKind verbs("verbs",
+                              {.completes_inline = false,
+                               .needs_owner = false,
+                               .can_restart = true,
+                               .can_freeze = true,
+                               .owner_checks_generations = false,
+                               .has_nic_atomics = true},
                               &add_verbs);
   return {&verbs};
 }

@@ -54,7 +54,13 @@ struct VerbsTransport::Parts {
 Result<std::unique_ptr<VerbsTransport>> VerbsTransport::create(NodeCore& node, Reactor& reactor,
                                                                std::unique_ptr<queue::ControlNetwork> network,
                                                                const VerbsOptions& options) {
-  auto device = VerbsDevice::create(library_calls(), options, reactor, node.log());
+  return create(node, reactor, std::move(network), options, library_calls());
+}
+
+Result<std::unique_ptr<VerbsTransport>> VerbsTransport::create(NodeCore& node, Reactor& reactor,
+                                                               std::unique_ptr<queue::ControlNetwork> network,
+                                                               const VerbsOptions& options, const Calls& calls) {
+  auto device = VerbsDevice::create(calls, options, reactor, node.log());
   if (!device) {
     return device.error();
   }

@@ -18,6 +18,8 @@ class NodeCore;
 
 namespace ferry::verbs {
 
+struct Calls;
+
 class VerbsTransport final : public Transport {
  public:
   // Opens the device. unsupported where there is none, access_denied, …: with the reason of each device, and remedies.
@@ -25,6 +27,10 @@ class VerbsTransport final : public Transport {
   static Result<std::unique_ptr<VerbsTransport>> create(NodeCore& node, Reactor& reactor,
                                                         std::unique_ptr<queue::ControlNetwork> network,
                                                         const VerbsOptions& options = {});
+  // With other functions in place of libibverbs' own.
+  static Result<std::unique_ptr<VerbsTransport>> create(NodeCore& node, Reactor& reactor,
+                                                        std::unique_ptr<queue::ControlNetwork> network,
+                                                        const VerbsOptions& options, const Calls& calls);
   ~VerbsTransport() override;
 
   TransportId id() const noexcept override { return TransportId::verbs; }
