@@ -1,6 +1,7 @@
 // ControlNetwork: where control links come from: dials processes, and takes those that dial this one.
 //
-// Bodies: tcp lends its sockets and its handshake. Owner: the transport whose queue pairs are set up over it. Any thread.
+// Bodies: tcp lends its sockets and its handshake. Owner: the transport whose queue pairs are set up over it. Any
+// thread.
 #pragma once
 
 #include <memory>

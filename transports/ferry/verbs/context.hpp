@@ -34,6 +34,7 @@ class Context {
   const ibv_port_attr& port() const noexcept { return port_; }  // when it was opened
   // Every packet carries GIDs: Ethernet, or InfiniBand across subnets.
   bool is_ethernet() const noexcept { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
+  bool is_soft_roce() const noexcept { return attributes().vendor_id == 0xffffff; }  // rdma_rxe's
   bool is_iwarp() const noexcept { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
   const GidEntry& gid() const noexcept { return gid_; }
   // "rxe0 port 1, RoCE v2 10.73.0.1".

@@ -69,7 +69,8 @@ Qp::Qp(Qp&& other) noexcept
     : domain_(std::move(other.domain_)),
       completions_(std::move(other.completions_)),
       queue_(std::exchange(other.queue_, nullptr)),
-      reserved_(other.reserved_) {}
+      reserved_(other.reserved_),
+      packet_bytes_(other.packet_bytes_) {}
 
 Qp::~Qp() {
   if (queue_ != nullptr) {
@@ -95,6 +96,7 @@ Result<void> Qp::connect(const QueueAddress& own, const QueueAddress& other, con
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTR;
   attributes.path_mtu = path_mtu(own, other, wire.mtu);
+  packet_bytes_ = 128U << static_cast<unsigned>(attributes.path_mtu);
   attributes.dest_qp_num = other.queue_pair;
   attributes.rq_psn = other.packet;
   attributes.max_dest_rd_atomic = std::max<std::uint8_t>(reads, 1);
@@ -138,6 +140,22 @@ bool Qp::stop() noexcept {
   attributes.qp_state = IBV_QPS_ERR;
   calls().modify_qp(queue_, &attributes, IBV_QP_STATE);
   return was_in_error;
+}
+
+// In ERR the device may still be executing a packet that it had begun; the way to RESET waits for that, and leaves the
+// number alone (drivers/infiniband/sw/rxe: rxe_qp_reset).
+std::optional<std::uint32_t> Qp::expected_packet() noexcept {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RESET;
+  if (calls().modify_qp(queue_, &attributes, IBV_QP_STATE) != 0) {
+    return std::nullopt;
+  }
+  attributes = {};
+  ibv_qp_init_attr initial{};
+  if (calls().query_qp(queue_, &attributes, IBV_QP_RQ_PSN, &initial) != 0) {
+    return std::nullopt;
+  }
+  return attributes.rq_psn;
 }
 
 }  // namespace ferry::verbs

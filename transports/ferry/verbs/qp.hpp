@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include <ferry/base/result.hpp>
 #include <ferry/queue/queue_pair.hpp>
@@ -36,6 +37,13 @@ class Qp {
   // To ERR. True if it was there already, by itself.
   bool stop() noexcept;
 
+  // After stop(), for soft-RoCE: the number of the packet that it expected next from the other end, for good: the
+  // device does nothing for the queue pair any more, its receives are gone. None: it does not say.
+  std::optional<std::uint32_t> expected_packet() noexcept;
+
+  // Bytes of a packet; after connect().
+  std::uint32_t packet_bytes() const noexcept { return packet_bytes_; }
+
  private:
   Qp(std::shared_ptr<ProtectionDomain> domain, std::shared_ptr<CompletionQueue> completions, ibv_qp* queue,
      std::size_t reserved) noexcept;
@@ -45,6 +53,7 @@ class Qp {
   std::shared_ptr<CompletionQueue> completions_;
   ibv_qp* queue_;
   std::size_t reserved_;  // of the completion queue
+  std::uint32_t packet_bytes_ = 256;
 };
 
 }  // namespace ferry::verbs

@@ -15,15 +15,14 @@ namespace ferry::verbs {
 namespace {
 
 constexpr std::size_t kReads = 128;  // under way on one queue pair, at most
-constexpr std::uint32_t kSoftRoceVendor = 0xffffff;
 
 queue::OrderClass order_of(const Context& context, VerbsOptions::Order wanted) noexcept {
   if (context.is_iwarp()) {
     return queue::OrderClass::iwarp;
   }
   // The only device known to place in order: rdma_rxe executes the packets of a queue pair one after the other.
-  const bool is_strict = wanted == VerbsOptions::Order::strict || (wanted == VerbsOptions::Order::automatic &&
-                                                                   context.attributes().vendor_id == kSoftRoceVendor);
+  const bool is_strict =
+      wanted == VerbsOptions::Order::strict || (wanted == VerbsOptions::Order::automatic && context.is_soft_roce());
   return is_strict ? queue::OrderClass::strict : queue::OrderClass::unordered;
 }
 

@@ -36,6 +36,8 @@ class VerbsDevice final : public queue::Device, private EventSource {
   void end() noexcept;
 
   const queue::DeviceLimits& limits() const noexcept override { return limits_; }
+  // Its queue pairs tell how far they have accepted the other end's requests (Qp::expected_packet).
+  bool tells_progress() const noexcept { return context().is_soft_roce(); }
   Result<std::unique_ptr<queue::QueuePair>> create_queue_pair(const queue::QueuePairOptions& options,
                                                               queue::QueueEvents& events) override;
   Result<std::uint32_t> register_local(std::byte* memory, std::size_t length) override;

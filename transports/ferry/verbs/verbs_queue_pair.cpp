@@ -37,6 +37,14 @@ ibv_wr_opcode opcode_of(const queue::WorkRequest& request) noexcept {
   return request.has_immediate ? IBV_WR_SEND_WITH_IMM : request.invalidates != 0 ? IBV_WR_SEND_WITH_INV : IBV_WR_SEND;
 }
 
+// A get takes as many numbers as its answer has packets.
+std::uint32_t packets_of(const queue::WorkRequest& request, std::uint32_t packet_bytes) noexcept {
+  const bool is_atomic = request.verb == Verb::fetch_add || request.verb == Verb::compare_swap;
+  return is_atomic ? 1U
+                   : static_cast<std::uint32_t>(
+                         std::max<std::uint64_t>(1, (request.length + packet_bytes - 1) / packet_bytes));
+}
+
 WorkStatus status_of(ibv_wc_status status) noexcept {
   switch (status) {
     case IBV_WC_SUCCESS:
@@ -103,6 +111,7 @@ Result<void> VerbsQueuePair::connect(wire::ByteView bytes) {
   }
   auto connected = qp_.connect(own_, *other, device_.options(), own_.reads, options_.endless_rnr_retry);
   is_connected_ = static_cast<bool>(connected);
+  next_packet_ = own_.packet;
   return connected;
 }
 
@@ -162,6 +171,7 @@ Result<void> VerbsQueuePair::post(std::span<const queue::WorkRequest> requests) 
   if (auto checked = check(requests); !checked || requests.empty()) {
     return checked;
   }
+  const std::uint32_t packet_before = next_packet_;
   works_.resize(requests.size());
   pieces_.resize(requests.size());
   for (std::size_t at = 0; at < requests.size(); ++at) {
@@ -169,8 +179,12 @@ Result<void> VerbsQueuePair::post(std::span<const queue::WorkRequest> requests) 
     const bool is_signaled = requests[at].signaled || ++silent_ >= std::max<std::size_t>(options_.requests / 2, 1);
     silent_ = is_signaled ? 0 : silent_;
     prepare(requests[at], works_[at], pieces_[at], is_signaled);
-    works_[at].wr_id =
-        (std::uint64_t{serial_} << 32) | requests_.push({.id = requests[at].id, .is_told = requests[at].signaled});
+    const PostedIds::Entry entry{.id = requests[at].id,
+                                 .is_told = requests[at].signaled,
+                                 .packet = next_packet_,
+                                 .packets = packets_of(requests[at], qp_.packet_bytes())};
+    next_packet_ = (next_packet_ + entry.packets) & QueueAddress::kNumberMask;
+    works_[at].wr_id = (std::uint64_t{serial_} << 32) | requests_.push(entry);
     works_[at].next = at + 1 < requests.size() ? &works_[at + 1] : nullptr;
   }
   ibv_send_wr* refused = nullptr;
@@ -181,6 +195,7 @@ Result<void> VerbsQueuePair::post(std::span<const queue::WorkRequest> requests) 
   const auto taken = refused == nullptr ? std::size_t{0} : static_cast<std::size_t>(refused - works_.data());
   if (taken == 0) {
     requests_.retract(requests.size());
+    next_packet_ = packet_before;
     return verbs_failure(error, "ibv_post_send", device_.name(), errc::invalid_argument);
   }
   // The device has some of them and cannot give them back: all of them end as if it had failed behind those.
@@ -227,6 +242,29 @@ bool VerbsQueuePair::has_refused() const noexcept {
   return is_stopped_ && was_in_error_ && !has_failed_ && !is_fatal_;
 }
 
+std::optional<std::uint32_t> VerbsQueuePair::progress() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return is_stopped_ && is_connected_ && device_.tells_progress() ? qp_.expected_packet() : std::nullopt;
+}
+
+queue::Acceptance VerbsQueuePair::acceptance(std::uint64_t id, std::uint32_t progress) const noexcept {
+  using queue::Acceptance;
+  const std::lock_guard lock(mutex_);
+  Acceptance found = Acceptance::whole;
+  const auto look_at = [&](const PostedIds::Entry& entry) {
+    if (entry.id == id) {
+      // Numbers of packets have 24 bits, and less than half of them are under way.
+      const std::uint32_t ahead = (progress - entry.packet) & QueueAddress::kNumberMask;
+      found = ahead == 0 || ahead > QueueAddress::kNumberMask / 2 ? Acceptance::none
+              : ahead < entry.packets                             ? Acceptance::part
+                                                                  : Acceptance::whole;
+    }
+  };
+  requests_.for_each(look_at);
+  std::for_each(failed_.begin(), failed_.end(), look_at);
+  return found;
+}
+
 void VerbsQueuePair::note_fatal() noexcept {
   const std::lock_guard lock(mutex_);
   is_fatal_ = true;
@@ -246,6 +284,9 @@ void VerbsQueuePair::complete(const ibv_wc& completion) noexcept {
       return;
     }
     has_failed_ |= told.status != WorkStatus::success && told.status != WorkStatus::flushed;
+    if (!told.is_receive && told.status != WorkStatus::success) {
+      failed_.push_back(entry);
+    }
   }
   if (!entry.is_told && told.status == WorkStatus::success) {
     return;
@@ -270,7 +311,8 @@ bool VerbsQueuePair::complete_unposted() noexcept {
         return unposted_ == 0;
       }
       --unposted_;
-      told.id = requests_.take_first().id;
+      failed_.push_back(requests_.take_first());
+      told.id = failed_.back().id;
     }
     events_.on_completion(*this, told);
   }

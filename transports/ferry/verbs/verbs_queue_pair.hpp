@@ -32,7 +32,9 @@ class PostedIds {
  public:
   struct Entry {
     std::uint64_t id = 0;
-    bool is_told = true;  // its success, too
+    bool is_told = true;       // its success, too
+    std::uint32_t packet = 0;  // number of its first one
+    std::uint32_t packets = 0;
   };
 
   explicit PostedIds(std::size_t capacity) : ring_(capacity) {}
@@ -45,6 +47,13 @@ class PostedIds {
   void retract(std::size_t count) noexcept { next_ -= count; }
   // Takes the entry at the position and all before it, which have ended in silence. False: there is none.
   bool take(std::uint32_t position, Entry& entry) noexcept;
+  // Calls each(entry) for those that have not ended.
+  template <class Each>
+  void for_each(Each&& each) const {
+    for (std::uint64_t at = first_; at != next_; ++at) {
+      each(ring_[at % ring_.size()]);
+    }
+  }
   // The oldest.
   Entry take_first() noexcept { return ring_[first_++ % ring_.size()]; }
 
@@ -68,6 +77,8 @@ class VerbsQueuePair final : public queue::QueuePair {
   Result<void> post_receive(std::uint64_t id, std::byte* local, std::size_t length, std::uint32_t local_key) override;
   void stop() noexcept override;
   bool has_refused() const noexcept override;
+  std::optional<std::uint32_t> progress() const noexcept override;
+  queue::Acceptance acceptance(std::uint64_t id, std::uint32_t progress) const noexcept override;
 
   // For the device. serial: names it, never reused.
   std::uint32_t serial() const noexcept { return serial_; }
@@ -92,7 +103,7 @@ class VerbsQueuePair final : public queue::QueuePair {
   const std::shared_ptr<QueueTeller> teller_ = std::make_shared<QueueTeller>();
 
   mutable std::mutex mutex_;
-  Qp qp_;
+  mutable Qp qp_;       // progress() stops it for good
   QueueAddress own_{};  // constant
   bool is_connected_ = false;
   bool is_stopped_ = false;
@@ -101,8 +112,10 @@ class VerbsQueuePair final : public queue::QueuePair {
   bool is_fatal_ = false;
   PostedIds requests_;
   PostedIds receives_;
-  std::size_t silent_ = 0;    // requests since the last one that the device was to tell of
-  std::size_t unposted_ = 0;  // the latest of requests_ that the device did not take
+  std::vector<PostedIds::Entry> failed_;  // requests that ended otherwise than with success
+  std::uint32_t next_packet_ = 0;         // number of the next request's first, as QueueAddress counts
+  std::size_t silent_ = 0;                // requests since the last one that the device was to tell of
+  std::size_t unposted_ = 0;              // the latest of requests_ that the device did not take
   std::vector<ibv_send_wr> works_;
   std::vector<ibv_sge> pieces_;
 };
