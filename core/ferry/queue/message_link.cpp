@@ -48,12 +48,9 @@ bool MessageLink::send(wire::Bytes&& message) noexcept {
     pump();
     return true;
   }
-  const bool is_first = next_number_ == 1;
   const wire::ByteView bytes{message.data(), message.size()};
   const bool is_sent = beneath_->send(encode_beneath(MessageFrame{next_number_++, true, true, bytes}));
-  if (is_first && side_ == Side::initiator) {
-    offer_queue();
-  }
+  offer_first_queue();
   return is_sent;
 }
 

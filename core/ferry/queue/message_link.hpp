@@ -33,7 +33,8 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   // Makes the link beneath, for these events.
   using MakeBeneath = std::function<std::unique_ptr<ControlLink>(ControlEvents& events)>;
 
-  // The initiator's end, whose first message asks for a queue pair, and the owner's. device: outlives it.
+  // The initiator's end, which asks for a queue pair once more than a few messages have passed, and the owner's.
+  // device: outlives it.
   static std::unique_ptr<ControlLink> dial(NodeCore& node, Device& device, ControlEvents& events,
                                            const MakeBeneath& make);
   static std::unique_ptr<ControlLink> accept(NodeCore& node, Device& device, ControlEvents& events,
@@ -82,6 +83,7 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   Result<void> take_sent(const WorkCompletion& completion);
   void take_completion(std::uint64_t id);
   Result<Queue> make_queue();
+  void offer_first_queue();
   void offer_queue();
   void answer_offer(const QueueOffer& offer);
   void lose_queue(const Failure& why);
@@ -125,6 +127,7 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   std::size_t offset_ = 0;           // of the first one's next frame
   // The queue pair.
   State state_ = State::none;
+  bool is_refused_ = false;  // this device has none to offer
   std::uint32_t life_ = 0;
   Queue queue_;
   std::size_t receives_there_ = 0;

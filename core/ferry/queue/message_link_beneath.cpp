@@ -16,6 +16,7 @@ Result<void> MessageLink::take(Beneath kind, wire::ByteView body, Queue& retired
       const auto frame = decode_frame(body);
       auto taken = frame ? assembler_.take(*frame) : frame.error();
       acknowledge();  // Sends may have been waiting for it
+      offer_first_queue();
       return taken;
     }
     case Beneath::open: {
@@ -119,11 +120,20 @@ Result<MessageLink::Queue> MessageLink::make_queue() {
   return queue;
 }
 
+// By then this link is likely to carry many.
+void MessageLink::offer_first_queue() {
+  if (side_ == Side::initiator && state_ == State::none && life_ == 0 && !is_refused_ &&
+      next_number_ - 1 + assembler_.taken() >= kFewMessages) {
+    offer_queue();
+  }
+}
+
 // A new life begins: nothing is posted, every receive is.
 void MessageLink::offer_queue() {
   auto queue = make_queue();
   if (!queue) {
     note(fmt::format("they stay on the control connection: {}", queue.error().to_text()));
+    is_refused_ = true;
     return;
   }
   queue_ = std::move(*queue);

@@ -87,12 +87,14 @@ class MessageLinkTest : public testing::TestWithParam<OrderClass> {
   // Both ends have been heard on a queue pair.
   void connect_and_greet() {
     connect();
-    initiator_.send("hello");
-    run();
-    owner_.send("welcome");
-    run();
-    ASSERT_EQ(owner_.messages, std::vector<std::string>{"hello"});
-    ASSERT_EQ(initiator_.messages, std::vector<std::string>{"welcome"});
+    for (std::uint64_t count = 0; count < kFewMessages; ++count) {
+      initiator_.send("hello");
+      run();
+      owner_.send("welcome");
+      run();
+    }
+    ASSERT_EQ(owner_.messages, std::vector<std::string>(kFewMessages, "hello"));
+    ASSERT_EQ(initiator_.messages, std::vector<std::string>(kFewMessages, "welcome"));
     owner_.messages.clear();
     initiator_.messages.clear();
   }
@@ -127,6 +129,18 @@ TEST_P(MessageLinkTest, MessagesNeedTheLinkBeneathOnlyAtTheBeginning) {
   EXPECT_EQ(initiator_.messages, texts);
   EXPECT_EQ(pipe_->waiting(FakePipe::initiator), 0U);
   EXPECT_EQ(pipe_->waiting(FakePipe::owner), 0U);
+}
+
+TEST_P(MessageLinkTest, AFewMessagesNeedNoQueuePair) {
+  connect();
+  for (std::uint64_t count = 1; count < kFewMessages; ++count) {
+    initiator_.send("hello");
+    run();
+  }
+  EXPECT_EQ(initiator_.device.created, 0U);
+  owner_.send("one more");
+  run();
+  EXPECT_EQ(initiator_.device.created, 1U);
 }
 
 TEST_P(MessageLinkTest, LongMessagesTakeAsFewSendsAsTheyNeed) {
@@ -265,7 +279,7 @@ TEST_P(MessageLinkTest, WhatNoPeerSaysEndsTheLinkAndNamesIt) {
       wire::Bytes(),
       wire::Bytes(wire::as_bytes("\x63 unknown")),
       wire::Bytes(wire::as_bytes("\x05")),
-      encode_beneath(MessageFrame{2, false, true, {}}),
+      encode_beneath(MessageFrame{kFewMessages + 1, false, true, {}}),
       encode_beneath(Beneath::open, QueueOffer{1, 16, {}}),
       encode_beneath(Beneath::ready, QueueOffer{9, 16, {}}),
       encode_beneath(LinkReceipt{1, {1000, 0}}),

@@ -7,6 +7,9 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace ferry::verbs {
 
 struct Calls {
