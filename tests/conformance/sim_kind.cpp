@@ -29,6 +29,7 @@ sim::FabricOptions fabric_for(const sim::NicProfile& profile, bool is_lossy) {
   if (is_lossy) {
     fabric.has_flushes = true;
     fabric.drop_one_in = 20;
+    fabric.few_messages = 0;
     fabric.duplicate_one_in = 20;
     fabric.delay_one_in = 20;
     fabric.stall_one_in = 50;

@@ -26,8 +26,8 @@ QueueConnection::QueueConnection(NodeCore& node, const Peer& peer, ConnectionEve
       peer_(peer),
       events_(events),
       device_(device),
-      dialer_(way == MessageWay::link ? std::move(dialer)
-                                      : std::make_unique<MessageDialer>(node, device, std::move(dialer))),
+      dialer_(way.has_queue_pair ? std::make_unique<MessageDialer>(node, device, std::move(dialer), way.few)
+                                 : std::move(dialer)),
       transport_(transport),
       who_(fmt::format("process {}", to_string(peer.id()))),
       handshake_(*this, &QueueConnection::on_handshake_due),

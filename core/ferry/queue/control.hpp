@@ -9,6 +9,7 @@
 
 #include <ferry/base/failure.hpp>
 #include <ferry/memory/process_id.hpp>
+#include <ferry/queue/queue_limits.hpp>
 #include <ferry/transport/connection.hpp>
 #include <ferry/wire/bytes.hpp>
 
@@ -39,7 +40,10 @@ class ControlLink {
 
 // What carries messages, and what both processes say of their queue pairs: the link itself, or a queue pair above it
 // (MessageLink). Both processes choose the same.
-enum class MessageWay : std::uint8_t { link, queue_pair };
+struct MessageWay {
+  bool has_queue_pair = false;
+  std::uint64_t few = kFewMessages;  // until so many have passed, both ways, there is none
+};
 
 class ControlDialer {
  public:

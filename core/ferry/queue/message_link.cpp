@@ -9,11 +9,12 @@
 #include <ferry/queue/queue_limits.hpp>
 
 namespace ferry::queue {
-MessageLink::MessageLink(NodeCore& node, Device& device, ControlEvents& events, Side side)
+MessageLink::MessageLink(NodeCore& node, Device& device, ControlEvents& events, Side side, std::uint64_t few)
     : node_(node),
       device_(device),
       events_(events),
       side_(side),
+      few_(few),
       assembler_(node.limits().frame_bytes + kCommandBytes, kMessageReceives) {}
 
 MessageLink::~MessageLink() {
@@ -21,21 +22,22 @@ MessageLink::~MessageLink() {
 }
 
 std::unique_ptr<ControlLink> MessageLink::dial(NodeCore& node, Device& device, ControlEvents& events,
-                                               const MakeBeneath& make) {
-  std::unique_ptr<MessageLink> link(new MessageLink(node, device, events, Side::initiator));
+                                               const MakeBeneath& make, std::uint64_t few) {
+  std::unique_ptr<MessageLink> link(new MessageLink(node, device, events, Side::initiator, few));
   link->beneath_ = make(*link);
   return link;
 }
 
 std::unique_ptr<ControlLink> MessageLink::accept(NodeCore& node, Device& device, ControlEvents& events,
                                                  const MakeBeneath& make) {
-  std::unique_ptr<MessageLink> link(new MessageLink(node, device, events, Side::owner));
+  std::unique_ptr<MessageLink> link(new MessageLink(node, device, events, Side::owner, 0));
   link->beneath_ = make(*link);
   return link;
 }
 
 std::unique_ptr<ControlLink> MessageDialer::dial(ControlEvents& events) noexcept {
-  return MessageLink::dial(node_, device_, events, [this](ControlEvents& told) { return beneath_->dial(told); });
+  return MessageLink::dial(
+      node_, device_, events, [this](ControlEvents& told) { return beneath_->dial(told); }, few_);
 }
 
 bool MessageLink::send(wire::Bytes&& message) noexcept {

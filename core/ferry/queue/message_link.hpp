@@ -23,6 +23,7 @@
 #include <ferry/queue/control.hpp>
 #include <ferry/queue/device.hpp>
 #include <ferry/queue/message_frame.hpp>
+#include <ferry/queue/queue_limits.hpp>
 #include <ferry/queue/staging.hpp>
 #include <ferry/transport/node_core.hpp>
 
@@ -33,10 +34,10 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   // Makes the link beneath, for these events.
   using MakeBeneath = std::function<std::unique_ptr<ControlLink>(ControlEvents& events)>;
 
-  // The initiator's end, which asks for a queue pair once more than a few messages have passed, and the owner's.
+  // The initiator's end, which asks for a queue pair once a few messages have passed, and the owner's.
   // device: outlives it.
   static std::unique_ptr<ControlLink> dial(NodeCore& node, Device& device, ControlEvents& events,
-                                           const MakeBeneath& make);
+                                           const MakeBeneath& make, std::uint64_t few = kFewMessages);
   static std::unique_ptr<ControlLink> accept(NodeCore& node, Device& device, ControlEvents& events,
                                              const MakeBeneath& make);
   ~MessageLink() override;
@@ -69,7 +70,7 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
     bool is_complete = false;
   };
 
-  MessageLink(NodeCore& node, Device& device, ControlEvents& events, Side side);
+  MessageLink(NodeCore& node, Device& device, ControlEvents& events, Side side, std::uint64_t few);
 
   void on_control_open() noexcept override;
   void on_control(wire::Bytes&& message) noexcept override;
@@ -107,6 +108,7 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   Device& device_;
   ControlEvents& events_;
   const Side side_;
+  const std::uint64_t few_;
   std::unique_ptr<ControlLink> beneath_;  // constant once it is made
 
   mutable std::mutex mutex_;
@@ -142,8 +144,8 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
 
 class MessageDialer final : public ControlDialer {
  public:
-  MessageDialer(NodeCore& node, Device& device, std::unique_ptr<ControlDialer> beneath) noexcept
-      : node_(node), device_(device), beneath_(std::move(beneath)) {}
+  MessageDialer(NodeCore& node, Device& device, std::unique_ptr<ControlDialer> beneath, std::uint64_t few) noexcept
+      : node_(node), device_(device), beneath_(std::move(beneath)), few_(few) {}
   std::unique_ptr<ControlLink> dial(ControlEvents& events) noexcept override;
   std::string describe() const override { return beneath_->describe(); }
 
@@ -151,6 +153,7 @@ class MessageDialer final : public ControlDialer {
   NodeCore& node_;
   Device& device_;
   const std::unique_ptr<ControlDialer> beneath_;
+  const std::uint64_t few_;
 };
 
 }  // namespace ferry::queue

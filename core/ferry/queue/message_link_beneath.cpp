@@ -123,7 +123,7 @@ Result<MessageLink::Queue> MessageLink::make_queue() {
 // By then this link is likely to carry many.
 void MessageLink::offer_first_queue() {
   if (side_ == Side::initiator && state_ == State::none && life_ == 0 && !is_refused_ &&
-      next_number_ - 1 + assembler_.taken() >= kFewMessages) {
+      next_number_ - 1 + assembler_.taken() >= few_) {
     offer_queue();
   }
 }

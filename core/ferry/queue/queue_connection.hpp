@@ -35,7 +35,7 @@ class QueueConnection final : public Connection, private ControlEvents, private 
  public:
   // transport: by whose key references reach memory. device: outlives it.
   QueueConnection(NodeCore& node, const Peer& peer, ConnectionEvents& events, Device& device,
-                  std::unique_ptr<ControlDialer> dialer, TransportId transport, MessageWay way = MessageWay::link);
+                  std::unique_ptr<ControlDialer> dialer, TransportId transport, MessageWay way = {});
   ~QueueConnection() override;
 
   void open() noexcept override;

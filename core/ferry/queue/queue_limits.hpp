@@ -28,7 +28,7 @@ inline constexpr std::size_t kOrphans = 1024;          // sessions without a lin
 inline constexpr std::size_t kChecks = 1024;           // references that the owner is asked about after one refusal
 inline constexpr std::uint32_t kRedrives = 16;         // of one operation none of whose bytes has moved meanwhile
 
-inline constexpr std::uint64_t kFewMessages = 4;                    // both ways, for which a link needs no queue pair
+inline constexpr std::uint64_t kFewMessages = 12;                   // both ways, for which a link needs no queue pair
 inline constexpr std::size_t kMessageReceives = 16;                 // posted at each end of a queue pair for messages
 inline constexpr std::size_t kReceiptReceives = 2;                  // of these, for receipts alone
 inline constexpr std::size_t kLeastMessageReceives = 4;             // that the other end must have

@@ -25,7 +25,7 @@ bool QueueServer::accept(const MakeLink& make) {
     inbound = std::make_shared<QueueInbound>(node_, *this, device_, transport_);
     inbounds_.push_back(inbound);
   }
-  if (way_ == MessageWay::link) {
+  if (!way_.has_queue_pair) {
     inbound->begin(make);
   } else {
     inbound->begin([&](ControlEvents& events) { return MessageLink::accept(node_, device_, events, make); });

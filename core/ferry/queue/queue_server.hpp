@@ -39,7 +39,7 @@ class QueueServer {
   // first_session: where the numbers of sessions begin, not 0; those of an earlier life of the server must not come
   // again.
   QueueServer(NodeCore& node, Device& device, TransportId transport, std::uint64_t first_session = 1,
-              MessageWay way = MessageWay::link) noexcept
+              MessageWay way = {}) noexcept
       : node_(node), device_(device), transport_(transport), way_(way), next_token_(first_session) {}
   ~QueueServer();
 

@@ -11,6 +11,7 @@
 
 #include <ferry/base/failure.hpp>
 #include <ferry/base/time.hpp>
+#include <ferry/queue/queue_limits.hpp>
 #include <ferry/sim/nic/nic_profile.hpp>
 
 namespace ferry::sim {
@@ -22,6 +23,8 @@ struct FabricOptions {
   bool exact_atomics = false;  // of NICs: atomic against the owner's CPU too ("glob"); else among themselves ("hca")
 
   bool has_message_queues = true;  // messages travel on queue pairs; else with fewer steps, for exhaustive searches
+
+  std::uint64_t few_messages = queue::kFewMessages;  // that pass on a connection before it has one for them
 
   bool tells_progress = true;  // an owner's NIC tells how far it had accepted the requests of a queue pair that failed
 

@@ -14,7 +14,7 @@ namespace ferry::sim {
 namespace {
 
 queue::MessageWay message_way(const SimFabric& fabric) noexcept {
-  return fabric.options().has_message_queues ? queue::MessageWay::queue_pair : queue::MessageWay::link;
+  return {fabric.options().has_message_queues, fabric.options().few_messages};
 }
 
 }  // namespace

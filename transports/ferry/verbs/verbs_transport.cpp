@@ -42,7 +42,7 @@ struct VerbsTransport::Parts {
         device(std::move(opened)),
         domain(device->domain()),
         network(std::move(links)),
-        server(core, *device, TransportId::verbs, first_session(), queue::MessageWay::queue_pair) {}
+        server(core, *device, TransportId::verbs, first_session(), {.has_queue_pair = true}) {}
 
   NodeCore& node;
   std::unique_ptr<VerbsDevice> device;
@@ -106,7 +106,7 @@ std::unique_ptr<Connection> VerbsTransport::connect(const Peer& peer, Connection
   }
   return std::make_unique<queue::QueueConnection>(parts_->node, peer, events, *parts_->device,
                                                   parts_->network->dialer(peer), TransportId::verbs,
-                                                  queue::MessageWay::queue_pair);
+                                                  queue::MessageWay{.has_queue_pair = true});
 }
 
 void VerbsTransport::shut_down() noexcept {

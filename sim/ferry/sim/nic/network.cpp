@@ -8,7 +8,8 @@
 namespace ferry::sim {
 namespace {
 
-constexpr std::uint64_t kLongestDelay = 64;  // latencies
+constexpr std::uint64_t kLongestDelay = 64;   // latencies
+constexpr std::uint64_t kUsualPacket = 4096;  // bytes
 
 // Bytes that take airtime; those of ghosts are not in the packet.
 std::uint64_t payload_of(const PacketHeader& header) noexcept {
@@ -19,6 +20,16 @@ std::uint64_t payload_of(const PacketHeader& header) noexcept {
 }
 
 }  // namespace
+
+// From `now` on, when it is free for it; returns when it is over.
+TimePoint Network::Way::take(TimePoint now, Duration airtime, bool is_train) noexcept {
+  TimePoint& until = is_train ? trains_until : usual_until;
+  until = std::max(until, now) + airtime;
+  if (!is_train) {
+    trains_until = std::max(trains_until, now) + airtime;
+  }
+  return until;
+}
 
 Packet::Packet() noexcept : Step(&Network::arrive) {}
 
@@ -97,12 +108,12 @@ void Network::transmit(Packet& packet, SimQueuePair& from, const Link& link) noe
                                   ? options_.bytes_per_microsecond
                                   : std::min(options_.bytes_per_microsecond, link.bytes_per_microsecond);
   const Duration airtime(static_cast<std::int64_t>(payload_of(packet.header) * 1000 / speed));
-  // A NIC takes turns among its queue pairs: what carries nothing waits for no other's payload.
+  // A NIC takes turns among its queue pairs: what carries nothing waits for no other's payload, and what fits a packet
+  // of the usual size for none of those that stand for many (FabricOptions::mtu).
+  const bool is_train = payload_of(packet.header) > kUsualPacket;
   TimePoint sent = scheduler_.now();
   if (airtime > Duration::zero()) {
-    TimePoint& sends_until = port_of(from.process()).sends_until;
-    sends_until = std::max(sends_until, sent) + airtime;
-    sent = sends_until;
+    sent = port_of(from.process()).sends.take(sent, airtime, is_train);
   }
   TimePoint due = sent + options_.latency + link.latency;
   if (happens(ChoiceKind::delay, rates_.delay, from.number())) {
@@ -110,9 +121,7 @@ void Network::transmit(Packet& packet, SimQueuePair& from, const Link& link) noe
            static_cast<std::int64_t>(scheduler_.choose(ChoiceKind::latency, kLongestDelay, from.number().value()));
   }
   if (airtime > Duration::zero()) {
-    TimePoint& takes_until = port_of(to).takes_until;
-    due = std::max(due, takes_until + airtime);
-    takes_until = due;
+    due = port_of(to).takes.take(due - airtime, airtime, is_train);
   }
   due = from.behind_earlier_packets(due);
   if (happens(ChoiceKind::duplicate, rates_.duplicate, from.number())) {

@@ -82,9 +82,15 @@ class Network {
 
  private:
   friend struct Packet;
+  // One direction of a NIC, which carries one packet at a time.
+  struct Way {
+    TimePoint usual_until{};   // packets of the usual size
+    TimePoint trains_until{};  // all of them
+    TimePoint take(TimePoint now, Duration airtime, bool is_train) noexcept;
+  };
   struct Port {
-    TimePoint sends_until{};
-    TimePoint takes_until{};
+    Way sends;
+    Way takes;
   };
 
   static void arrive(Step& step) noexcept;

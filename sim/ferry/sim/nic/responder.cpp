@@ -187,8 +187,8 @@ void Responder::again(Flow& flow, Packet& packet) noexcept {
   } else if (header.verb == Verb::get || header.verb == Verb::flush) {
     std::byte* at = nullptr;
     if (!reach(flow, packet, at)) {
-      // It was executed, and perhaps what is behind it. Where transport beneath the NIC loses nothing (iwarp), none comes
-      // again, and a refusal would say that it was not executed.
+      // It was executed, and perhaps what is behind it. Where transport beneath the NIC loses nothing (iwarp), none
+      // comes again, and a refusal would say that it was not executed.
       if (nic_.options().profile->names_refusals) {
         refuse(flow, header);
       }
