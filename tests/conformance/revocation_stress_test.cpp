@@ -136,6 +136,9 @@ Task<Tally> revoke_and_reuse(Cluster& cluster, Stage& stage, std::span<std::byte
     std::ranges::fill(memory, kReused);
     if (!revokes) {
       co_await between_looks(cluster);
+      for (int looks = 0; looks < kLooksInARow && somebody_reads(stage, number); ++looks) {
+        co_await between_looks(cluster);  // its read may be refused still, when the buffer goes
+      }
     }
   }
   stage.over.store(true);

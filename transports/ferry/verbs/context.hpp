@@ -36,6 +36,8 @@ class Context {
   bool is_ethernet() const noexcept { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
   bool is_soft_roce() const noexcept { return attributes().vendor_id == 0xffffff; }  // rdma_rxe's
   bool is_iwarp() const noexcept { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
+  // rdma_rxe, the Linux kernel's own, whose peculiarities are known.
+  bool is_soft_roce() const noexcept { return attributes_.vendor_id == 0xffffff; }
   const GidEntry& gid() const noexcept { return gid_; }
   // "rxe0 port 1, RoCE v2 10.73.0.1".
   std::string describe() const;

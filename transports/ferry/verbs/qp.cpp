@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::uint8_t kEndlessRnrRetry = 7;
 constexpr std::uint8_t kRnrRetry = 3;
+// rdma_rxe takes a retry_cnt of 7 as endless. It sends no word of a read that it refuses half-way, so that the
+// requester would try for ever.
+constexpr std::uint8_t kSoftRoceRetries = 6;
 
 ibv_mtu path_mtu(const QueueAddress& own, const QueueAddress& other, std::uint16_t wanted) noexcept {
   int mtu = std::min(own.mtu, other.mtu);
@@ -119,7 +122,8 @@ Result<void> Qp::connect(const QueueAddress& own, const QueueAddress& other, con
   attributes = {};
   attributes.qp_state = IBV_QPS_RTS;
   attributes.timeout = wire.timeout;
-  attributes.retry_cnt = wire.retry_cnt;
+  attributes.retry_cnt =
+      domain_->context().is_soft_roce() ? std::min(wire.retry_cnt, kSoftRoceRetries) : wire.retry_cnt;
   attributes.rnr_retry = endless_rnr_retry ? kEndlessRnrRetry : kRnrRetry;
   attributes.sq_psn = own.packet;
   attributes.max_rd_atomic = std::max<std::uint8_t>(std::min(reads, other.reads), 1);
