@@ -54,6 +54,13 @@ def sim(run):
         run.ctest("dev", "sim")
 
 
+def verbs(run):
+    """dev on soft-RoCE in a guest, or on the host's own RDMA devices: the suite and the transport's own tests"""
+    if run.build("dev"):
+        run.step("ci/rxe-guest", "ci/rxe_guest/check", echo=True)
+        run.ctest("dev", "verbs", prefix=("ci/rxe-guest", "--timeout", 1800, "--writable", LOGS, "--"))
+
+
 def install(run):
     """the release build installed, and a program of its own built on it with g++ 12 and clang 16"""
     if not run.build("release", "-DFERRY_BUILD_TESTS=OFF", "-DFERRY_BUILD_BENCH=OFF"):
@@ -94,7 +101,8 @@ def mutants(run):
     run.step("mutants --ci", "ci/mutants", "--ci", echo=True)
 
 
-STAGES = {stage.__name__: stage for stage in (lint, unit, conformance, sim, install, asan, forms, tsan, mutants)}
+STAGES = {stage.__name__: stage for stage in (lint, unit, conformance, sim, verbs, install, asan, forms, tsan,
+                                            mutants)}
 
 
 def print_summary(results, seconds):

@@ -173,7 +173,8 @@ std::optional<int> parse(int argc, char** argv, Settings& settings) {
     check_size(settings);
     check_server(settings, words);
     if (settings.transport == "verbs" && !ferry::has_verbs()) {
-      throw CLI::ValidationError("--transport", "verbs is not in this build (libibverbs-dev was missing); choose auto, shm, tcp or sim");
+      throw CLI::ValidationError(
+          "--transport", "verbs is not in this build (libibverbs-dev was missing); choose auto, shm, tcp or sim");
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? printed(0) : 2;
