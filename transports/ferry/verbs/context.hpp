@@ -34,7 +34,6 @@ class Context {
   const ibv_port_attr& port() const noexcept { return port_; }  // when it was opened
   // Every packet carries GIDs: Ethernet, or InfiniBand across subnets.
   bool is_ethernet() const noexcept { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
-  bool is_soft_roce() const noexcept { return attributes().vendor_id == 0xffffff; }  // rdma_rxe's
   bool is_iwarp() const noexcept { return context_->device->transport_type == IBV_TRANSPORT_IWARP; }
   // rdma_rxe, the Linux kernel's own, whose peculiarities are known.
   bool is_soft_roce() const noexcept { return attributes_.vendor_id == 0xffffff; }
