@@ -123,8 +123,10 @@ class Refusing(unittest.TestCase, program.Checks):
                           ["--faults", "pause", "--transport", "sim"], ["--faults", "crash"], ["--nonsense"]):
             with self.subTest(arguments=arguments):
                 self.refuse_usage(arguments[0], command=[NAME, *arguments])
-        self.refuse_usage("verbs is not in this build; choose auto, shm, tcp or sim",
-                          command=[NAME, "--transport", "verbs"])
+
+    def test_verbs_without_a_device_is_refused(self):
+        self.refuse_verbs_where_there_is_none(NAME, "--transport", "verbs", "--data",
+                                              "examples/parameter_server/digits.csv")
 
 
 if __name__ == "__main__":

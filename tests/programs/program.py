@@ -49,3 +49,14 @@ class Checks:
         self.assertEqual(done.stdout, "")
         for word in words:
             self.assertIn(word, done.stderr)
+
+    def refuse_verbs_where_there_is_none(self, *command):
+        """--transport verbs without an RDMA device, or without libibverbs when it was built: a clear end."""
+        devices = pathlib.Path("/sys/class/infiniband")
+        if devices.is_dir() and any(devices.iterdir()):
+            return
+        done = run(*command)
+        if done.returncode == 2:
+            self.assertIn("verbs is not in this build", done.stderr)
+            return
+        self.fail_clearly("this host has no RDMA device", command=command)

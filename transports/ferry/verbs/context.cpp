@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +29,22 @@ std::string_view state_text(ibv_port_state state) noexcept {
   }
 }
 
+// The kernel may know devices that libibverbs cannot reach.
+std::string no_device() {
+  std::string names;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/infiniband", ignored)) {
+    names += (names.empty() ? "" : ", ") + entry.path().filename().string();
+  }
+  return names.empty() ? "this host has no RDMA device (soft-RoCE makes one: modprobe rdma_rxe && rdma link add rxe0 "
+                         "type rxe netdev INTERFACE)"
+                       : fmt::format(
+                             "the kernel has {}, which libibverbs does not find: is the module ib_uverbs loaded, "
+                             "its provider installed (ibverbs-providers), and /dev/infiniband there, in a "
+                             "container too?",
+                             names);
+}
+
 }  // namespace
 
 Context::Context(const Calls& calls, ibv_context* context, std::string name) noexcept
@@ -40,6 +57,9 @@ Context::~Context() {
 Result<std::shared_ptr<Context>> Context::open(const Calls& calls, const VerbsOptions& options) {
   int count = 0;
   ibv_device** const list = calls.get_device_list(&count);
+  if (list == nullptr && errno == ENOSYS) {
+    return Failure(errc::unsupported, no_device());
+  }
   if (list == nullptr) {
     return verbs_failure(errno, "ibv_get_device_list", "this host", errc::unsupported);
   }
@@ -64,9 +84,7 @@ Result<std::shared_ptr<Context>> Context::open(const Calls& calls, const VerbsOp
   if (found != nullptr) {
     return found;
   }
-  return Failure(code, count == 0 ? "this host has no RDMA device that its libibverbs knows (soft-RoCE: modprobe "
-                                    "rdma_rxe && rdma link add rxe0 type rxe netdev INTERFACE)"
-                                  : "no RDMA device can be used: " + reasons);
+  return Failure(code, count == 0 ? no_device() : "no RDMA device can be used: " + reasons);
 }
 
 Result<std::shared_ptr<Context>> Context::try_device(const Calls& calls, ibv_device* device,
