@@ -5,20 +5,14 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <ferry/sim/litmus/diagram.hpp>
 #include <ferry/sim/litmus/narration.hpp>
 #include <ferry/sim/litmus/program_text.hpp>
+#include <ferry/sim/litmus/runner/texts.hpp>
 
 namespace ferry::sim::litmus::runner {
 namespace {
-
-using JSON = nlohmann::ordered_json;
-
-std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string_view name_of(SamplingStrategy strategy) {
   return strategy == SamplingStrategy::pct ? "pct" : "random";
@@ -57,17 +51,6 @@ void add_sampling(JSON& json, const Finding& finding, const Settings& settings) 
   json["strategy"] = name_of(*settings.strategy);
   json["seed"] = settings.seed;
   json["runs"] = finding.runs;
-}
-
-JSON json_of(const Program& program, const Outcome& outcome) {
-  JSON json = JSON::object();
-  for (LocationIndex index = 0; index < program.locations.size(); ++index) {
-    json[location_name(program, index)] = outcome.memory[index];
-  }
-  for (RegisterIndex index = 0; index < program.registers.size(); ++index) {
-    json[register_name(program, index)] = outcome.registers[index];
-  }
-  return json;
 }
 
 JSON json_of(const Finding& finding) {

@@ -13,7 +13,9 @@ namespace {
 
 constexpr const char* kFooter =
     "A test's line ends with ok, DIFFERS, unchecked (the test expects nothing of that profile) or, when sampling,\n"
-    "missed. Exit status: 0 all as expected, 1 a verdict differs, 2 anything else.";
+    "missed. Exit status: 0 all as expected, 1 a verdict differs, or a real run shows what portable forbids, 2 "
+    "anything\n"
+    "else.";
 
 // For numbers without a sign, before any other check: the conversion makes 18446744073709551611 of "-5".
 std::string refuse_sign(const std::string& given) {
@@ -23,10 +25,22 @@ std::string refuse_sign(const std::string& given) {
 // What two options together cannot mean, with the remedy; empty where all is well.
 std::string impossible(const CLI::App& app, const Settings& settings) {
   const auto given = [&](const char* option) { return app.count(option) > 0; };
+  if (settings.transport) {
+    for (const char* option : {"--strategy", "--profile", "--explain", "--svg"}) {
+      if (given(option)) {
+        return std::string(option) +
+               " is for the machine, and --transport for real runs, whose outcomes are held "
+               "against portable: leave one out";
+      }
+    }
+    return {};
+  }
   if (!settings.strategy) {
     for (const char* option : {"--runs", "--seed"}) {
       if (given(option)) {
-        return std::string(option) + " is for sampled runs: add --strategy random or --strategy pct, or leave it out";
+        return std::string(option) +
+               " is for sampled and real runs: add --strategy random, --strategy pct or "
+               "--transport, or leave it out";
       }
     }
   } else {
@@ -62,11 +76,14 @@ std::optional<int> parse_command_line(int argc, char** argv, Settings& settings)
   app.add_option("--strategy", strategy, "exhaustive, or sampled runs: random, pct")
       ->check(CLI::IsMember({"exhaustive", "random", "pct"}))
       ->capture_default_str();
-  app.add_option("--runs", settings.runs, "how many runs to sample")
+  std::string transport;
+  app.add_option("--transport", transport, "run the tests for real, in processes: shm, tcp, verbs")
+      ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
+  app.add_option("--runs", settings.runs, "how many runs to sample, or to make for real")
       ->check(refuse_sign)
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000'000}))
       ->capture_default_str();
-  app.add_option("--seed", settings.seed, "what the sampled runs are drawn from")
+  app.add_option("--seed", settings.seed, "what the sampled runs, or the pauses of real ones, are drawn from")
       ->check(refuse_sign)
       ->capture_default_str();
   app.add_flag("--outcomes", settings.outcomes, "no verdicts: one JSON line per test and profile with all outcomes");
@@ -105,6 +122,9 @@ std::optional<int> parse_command_line(int argc, char** argv, Settings& settings)
   }
   if (strategy != "exhaustive") {
     settings.strategy = strategy == "pct" ? SamplingStrategy::pct : SamplingStrategy::random;
+  }
+  if (!transport.empty()) {
+    settings.transport = transport;
   }
   if (app.count("--explain") > 0) {
     settings.explain = explain;

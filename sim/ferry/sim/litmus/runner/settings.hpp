@@ -13,8 +13,8 @@
 
 namespace ferry::sim::litmus::runner {
 
-// Exit statuses: 0 all as expected; 1 a verdict differs; 2 wrong usage, a malformed file, output that could not be
-// written, or a limit that was reached.
+// Exit statuses: 0 all as expected; 1 a verdict differs, or a real run shows what portable forbids; 2 wrong usage, a
+// malformed file, output that could not be written, or a limit that was reached.
 inline constexpr int kDiffers = 1;
 inline constexpr int kFailed = 2;
 
@@ -31,6 +31,7 @@ struct Settings {
   bool statistics = false;
   std::optional<std::string> explain;  // the name of a test
   std::optional<std::string> svg_directory;
+  std::optional<std::string> transport;  // run for real on it
 };
 
 // Fills in the settings. A status where the program ends here: after --help, or after it has said what is wrong.

@@ -1,0 +1,30 @@
+// ferry-litmus: runs litmus tests on the fabric model, and for real on transports. See README.md in this folder.
+
+#include <ferry/litmus_run/channel_runs.hpp>
+#include <ferry/run/run.hpp>
+#include <ferry/sim/litmus/runner/run_program.hpp>
+#include <ferry/sim/litmus/runner/settings.hpp>
+
+namespace {
+
+using namespace ferry::litmus_run;
+
+ferry::Result<std::unique_ptr<litmus::runner::RealTransport>> open_transport(const std::string& name) {
+  if (name == "verbs") {
+    return ferry::Failure(ferry::errc::unsupported, "--transport verbs: this build has no verbs transport");
+  }
+  return ChannelRuns::open(name);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  litmus::runner::Settings settings;
+  if (const auto status = litmus::runner::parse_command_line(argc, argv, settings)) {
+    return *status;
+  }
+  if (settings.transport) {
+    ferry::serve_if_child(ferry::actors<LitmusHost>, node_options(*settings.transport));
+  }
+  return litmus::runner::run_program(settings, open_transport);
+}
