@@ -232,8 +232,8 @@ class Refusing(Folder):
                 (["FILE is required"], []),
                 (["--profile", "lax"], [DETAILS, "--profile", "lax"]),
                 (["--strategy", "luck"], [DETAILS, "--strategy", "luck"]),
-                (["--runs", "sampled runs", "--strategy random"], [DETAILS, "--runs", "5"]),
-                (["--seed", "sampled runs"], [DETAILS, "--seed", "5", "--strategy", "exhaustive"]),
+                (["--runs", "sampled and real runs", "--strategy random"], [DETAILS, "--runs", "5"]),
+                (["--seed", "sampled and real runs"], [DETAILS, "--seed", "5", "--strategy", "exhaustive"]),
                 (["--runs"], [DETAILS, "--strategy", "random", "--runs", "0"]),
                 (["--runs", "negative"], [DETAILS, "--strategy", "random", "--runs", "-1"]),
                 (["--seed", "negative"], [DETAILS, "--strategy", "random", "--seed", "-1"]),
@@ -245,7 +245,8 @@ class Refusing(Folder):
                 (["--outcomes", "--svg"], [DETAILS, "--outcomes", "--svg", "x"]),
                 (["--explain", "--json"], [DETAILS, "--json", "--explain", "D01"]),
                 (["D99", "after `litmus`"], [DETAILS, "--explain", "D99"]),
-                (["--transport"], [DETAILS, "--transport", "shm"])]:
+                (["--transport", "rdma"], [DETAILS, "--transport", "rdma"]),
+                (["--forbidden", "--transport"], [DETAILS, "--forbidden"])]:
             with self.subTest(command=command):
                 self.refuse(*words, command=command)
         self.refuse("two tests are called D01", command=[DETAILS, DETAILS, "--svg", self.folder.name])

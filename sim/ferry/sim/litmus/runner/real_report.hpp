@@ -34,8 +34,8 @@ struct RealFinding {
 // not have follows on a line of its own.
 std::string real_line(const RealFinding& finding, const Settings& settings);
 
-// {"litmus":"L09","transport":"shm","seed":1,"runs":1000,"stuck":0,"portable":5,"result":"ok","outcomes":[{"a@A":1,…},…],
-// "hits":[…],"weaker":[indices]}; "not_run" with the reason in place of all from the seed on.
+// {"litmus":"L09","transport":"shm","seed":1,"runs":1000,"stuck":0,"portable":5,"result":"ok","outcomes":
+// [{"a@A":1,…},…],"hits":[…],"weaker":[indices]}; "not_run" with the reason in place of all from the seed on.
 std::string real_json(const RealFinding& finding, const Settings& settings);
 
 struct RealTotals {

@@ -20,6 +20,9 @@ int RealSession::run() {
   }
   bool is_whole = true;
   for (const Program& program : *programs) {
+    if (settings_.forbidden && program.expected_of(ProfileName::portable) != Verdict::forbidden) {
+      continue;
+    }
     ++totals_.tests;
     is_whole = run_test(program) && is_whole;
     output_.flush();

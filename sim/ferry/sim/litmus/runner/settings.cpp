@@ -35,6 +35,9 @@ std::string impossible(const CLI::App& app, const Settings& settings) {
     }
     return {};
   }
+  if (settings.forbidden) {
+    return "--forbidden is for real runs: add --transport, or leave it out";
+  }
   if (!settings.strategy) {
     for (const char* option : {"--runs", "--seed"}) {
       if (given(option)) {
@@ -79,6 +82,8 @@ std::optional<int> parse_command_line(int argc, char** argv, Settings& settings)
   std::string transport;
   app.add_option("--transport", transport, "run the tests for real, in processes: shm, tcp, verbs")
       ->check(CLI::IsMember({"shm", "tcp", "verbs"}));
+  app.add_flag("--forbidden", settings.forbidden,
+               "of the tests run only those that expect portable to forbid something");
   app.add_option("--runs", settings.runs, "how many runs to sample, or to make for real")
       ->check(refuse_sign)
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000'000}))

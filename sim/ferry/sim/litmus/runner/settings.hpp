@@ -32,6 +32,7 @@ struct Settings {
   std::optional<std::string> explain;  // the name of a test
   std::optional<std::string> svg_directory;
   std::optional<std::string> transport;  // run for real on it
+  bool forbidden = false;                // of the tests only those whose question portable forbids
 };
 
 // Fills in the settings. A status where the program ends here: after --help, or after it has said what is wrong.

@@ -1,0 +1,219 @@
+// The suite on queue pairs: QueuePairQueue over a device of the fake fabric, whose steps a thread of its own takes in a
+// drawn order, as a real device's polling would.
+#include <condition_variable>
+#include <mutex>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ferry/litmus_run/queue_pair_queue.hpp>
+
+#include "fake_fabric.hpp"
+#include "one_process.hpp"
+
+#include "../../sim/litmus/litmus_programs.hpp"
+
+namespace ferry::litmus_run {
+namespace {
+
+using test::FakeDevice;
+using test::FakeFabric;
+
+// The fake fabric takes one thread at a time.
+class LockedFabric {
+ public:
+  LockedFabric() {
+    device_.set().atomics = true;
+    device_.lands_late = true;
+    polling_ = std::jthread([this](const std::stop_token& stop) {
+      for (std::size_t turn = 0; !stop.stop_requested(); ++turn) {
+        const std::lock_guard lock(mutex);
+        if (fabric_.step(random_.below(8))) {
+          turn = 0;
+        } else if (device_.landing() > 0) {
+          device_.land_one(0);
+        }
+        wait_a_little(turn);
+      }
+    });
+  }
+
+  FakeDevice& inner() noexcept { return device_; }
+
+  std::recursive_mutex mutex;  // events post receives
+
+ private:
+  FakeFabric fabric_;
+  FakeDevice device_{fabric_, queue::OrderClass::strict};
+  Random random_{3};
+  std::jthread polling_;
+};
+
+class LockedQueuePair final : public queue::QueuePair {
+ public:
+  LockedQueuePair(LockedFabric& fabric, std::unique_ptr<queue::QueuePair> inner)
+      : fabric_(fabric), inner_(std::move(inner)) {}
+  ~LockedQueuePair() override {
+    const std::lock_guard lock(fabric_.mutex);
+    inner_.reset();
+  }
+  wire::Bytes address() const override { return inner_->address(); }
+  Result<void> connect(wire::ByteView other) override {
+    const std::lock_guard lock(fabric_.mutex);
+    return inner_->connect(other);
+  }
+  Result<void> post(std::span<const queue::WorkRequest> requests) override {
+    const std::lock_guard lock(fabric_.mutex);
+    return inner_->post(requests);
+  }
+  Result<void> post_receive(std::uint64_t id, std::byte* local, std::size_t length, std::uint32_t key) override {
+    const std::lock_guard lock(fabric_.mutex);
+    return inner_->post_receive(id, local, length, key);
+  }
+  void stop() noexcept override {
+    const std::lock_guard lock(fabric_.mutex);
+    inner_->stop();
+  }
+
+ private:
+  LockedFabric& fabric_;
+  std::unique_ptr<queue::QueuePair> inner_;
+};
+
+class LockedDevice final : public queue::Device {
+ public:
+  explicit LockedDevice(LockedFabric& fabric) : fabric_(fabric) {}
+  const queue::DeviceLimits& limits() const noexcept override { return fabric_.inner().limits(); }
+  Result<std::unique_ptr<queue::QueuePair>> create_queue_pair(const queue::QueuePairOptions& options,
+                                                              queue::QueueEvents& events) override {
+    const std::lock_guard lock(fabric_.mutex);
+    auto made = fabric_.inner().create_queue_pair(options, events);
+    if (!made) {
+      return made.error();
+    }
+    // Events name the queue pair that was made inside; the bodies here post to that one, under the lock already.
+    return std::unique_ptr<queue::QueuePair>(std::make_unique<LockedQueuePair>(fabric_, std::move(*made)));
+  }
+  Result<std::uint32_t> register_local(std::byte* memory, std::size_t length) override {
+    const std::lock_guard lock(fabric_.mutex);
+    return fabric_.inner().register_local(memory, length);
+  }
+  void deregister_local(std::uint32_t key) noexcept override {
+    const std::lock_guard lock(fabric_.mutex);
+    fabric_.inner().deregister_local(key);
+  }
+  Result<queue::RemoteAddress> remote_address(const RemoteRegion& region, std::uint64_t offset) const override {
+    return fabric_.inner().remote_address(region, offset);
+  }
+  queue::RemoteAddress readable_word() const override { return fabric_.inner().readable_word(); }
+
+ private:
+  LockedFabric& fabric_;
+};
+
+// Connects each litmus queue with a pair of its own.
+class Pairs {
+ public:
+  MakeQueue maker() {
+    return [this](const litmus::Program& program, litmus::QueueIndex index, const Layout& layout, Board& board,
+                  const Memories& memories) -> std::unique_ptr<RealQueue> {
+      const litmus::Queue& queue = program.queues[index];
+      std::byte* const local = memories[queue.from];
+      std::byte* const remote = memories[queue.to];
+      const std::lock_guard lock(fabric_.mutex);
+      const std::uint32_t remote_key = fabric_.inner().add_region(remote, layout.bytes(), Access::all);
+      const QueuePairQueue::Place place{&device_,
+                                        {local, device_.register_local(local, layout.bytes()).value()},
+                                        {remote_key, reinterpret_cast<std::uintptr_t>(remote)}};
+      auto near = QueuePairQueue::create(program, index, layout, board, place).value();
+      targets_.push_back(QueuePairTarget::create(board, device_).value());
+      queue::QueuePair& far = targets_.back()->queue_pair();
+      near->queue_pair().connect(far.address()).value();
+      far.connect(near->queue_pair().address()).value();
+      return near;
+    };
+  }
+  LockedFabric& fabric() noexcept { return fabric_; }
+  LockedDevice& device() noexcept { return device_; }
+
+ private:
+  LockedFabric fabric_;
+  LockedDevice device_{fabric_};
+  std::vector<std::unique_ptr<QueuePairTarget>> targets_;
+};
+
+RunOrder order_of(std::uint64_t runs) {
+  RunOrder order;
+  order.runs = runs;
+  order.seed = 1;
+  return order;
+}
+
+TEST(QueuePairQueue, KeepsToPortableInEveryTestOfTheSuite) {
+  std::vector<std::string> not_run;
+  Pairs pairs;
+  for (const litmus::Program& program : litmus::suite()) {
+    if (why_not_on_queue_pairs(program, pairs.device().limits(), false)) {
+      not_run.push_back(program.name);
+      continue;
+    }
+    OneProcess process(program, layout_for_queue_pairs(program), pairs.maker());
+    const auto seen = process.run(order_of(100));
+    ASSERT_TRUE(seen.front()) << program.name << ": " << seen.front().error().detail();
+    EXPECT_EQ(runs_outside_portable(program, *seen.front()), 0U) << program.name;
+    EXPECT_EQ(seen.front()->stuck, 0U) << program.name;
+  }
+  // The atomics of D03 exclude the processor, and the words of T10 are not declared in the order of its message.
+  EXPECT_THAT(not_run, testing::ElementsAre("D03", "T10"));
+}
+
+TEST(QueuePairQueue, PostsTheFencesOfTheTestAndNoOthers) {
+  for (const bool is_fenced : {false, true}) {
+    const auto program = only_program(std::string("litmus T\ninit a@A=0 b@A=0 x@B=7 y@B=0\nqueue q A B\nthread A on A\n"
+                                                  "get q a@A <- x@B\nput") +
+                                      (is_fenced ? ".fence" : "") + " q y@B <- b@A\npoll q\npoll q\n");
+    Pairs pairs;
+    OneProcess process(program, layout_for_queue_pairs(program), pairs.maker());
+    const auto seen = process.run(order_of(3));
+    ASSERT_TRUE(seen.front());
+    const std::lock_guard lock(pairs.fabric().mutex);
+    std::size_t fenced = 0;
+    for (const queue::WorkRequest& request : pairs.fabric().inner().executed) {
+      fenced += request.fenced ? 1 : 0;
+      EXPECT_TRUE(!request.fenced || request.verb == queue::Verb::put);
+    }
+    EXPECT_EQ(fenced, is_fenced ? 3U : 0U);
+  }
+}
+
+TEST(QueuePairQueue, AFailedRequestEndsTheRunsAndIsNamed) {
+  const auto program =
+      only_program("litmus T\ninit a@A=1 x@B=0\nqueue q A B\nthread A on A\nput q x@B <- a@A\npoll q\n");
+  Pairs pairs;
+  OneProcess process(program, layout_for_queue_pairs(program), pairs.maker());
+  {
+    const std::lock_guard lock(pairs.fabric().mutex);
+    pairs.fabric().inner().fault = FakeDevice::Fault{2, queue::WorkStatus::unreachable};
+  }
+  const auto results = process.run(order_of(10));
+  ASSERT_FALSE(results.front());
+  EXPECT_THAT(results.front().error().detail(), testing::HasSubstr("a request of the test ended"));
+}
+
+TEST(QueuePairQueue, SaysWhichTestsItCannotRun) {
+  queue::DeviceLimits limits;
+  limits.atomics = false;
+  const auto adds = only_program("litmus T\ninit r@A=9 x@B=0\nqueue q A B\nthread A on A\nrfaa q r@A <- x@B + 1\n");
+  EXPECT_EQ(why_not_on_queue_pairs(adds, limits, false), "the device has no atomics");
+  limits.atomics = true;
+  EXPECT_EQ(why_not_on_queue_pairs(adds, limits, false), std::nullopt);
+  const auto apart = only_program(
+      "litmus T\ninit a@A=1 b@A=1 x@B=0 y@B=0\nqueue q A B\nthread A on A\nput q x@B <- b@A, y@B <- a@A\n");
+  EXPECT_THAT(why_not_on_queue_pairs(apart, limits, false).value_or(""), testing::HasSubstr("one range on each side"));
+  limits.order = queue::OrderClass::iwarp;
+  EXPECT_NE(why_not_on_queue_pairs(adds, limits, false), std::nullopt);
+}
+
+}  // namespace
+}  // namespace ferry::litmus_run
