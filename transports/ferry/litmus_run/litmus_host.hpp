@@ -1,60 +1,44 @@
-// LitmusHost: the actor that runs one node of litmus programs in a process of its own, over ferry's own operations.
+// LitmusHost: the actor that plays one node of litmus programs, as the program that starts the processes calls it.
 //
-// prepare() for each node, then connect() for each, then run() on all at once; again for the next program.
+// Way says what a litmus queue is there:
+//   static queue::Device* device(NodeCore& node);   // each a queue pair of that device; null: independent operations
+//   static constexpr bool kAtomicsWithCPU;          // remote atomics exclude the owner's processor
+//   static constexpr std::string_view kRemark;      // what a reader of results has to know
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ferry/actor/actor.hpp>
-#include <ferry/actor/actor_context.hpp>
 #include <ferry/actor/endpoints.hpp>
-#include <ferry/base/start.hpp>
-#include <ferry/buffer/allocator.hpp>
-#include <ferry/litmus_run/node_runs.hpp>
+#include <ferry/litmus_run/litmus_node.hpp>
 
 namespace ferry::litmus_run {
 
-// Sightings as a message.
-struct SightingsReport {
-  std::vector<std::vector<std::uint64_t>> outcomes;
-  std::vector<std::uint64_t> hits;
-  std::uint64_t stuck = 0;
+// Over ferry's own operations, by whichever transport the node has.
+struct OverChannels {
+  static queue::Device* device(NodeCore& /*node*/) noexcept { return nullptr; }
+  static constexpr bool kAtomicsWithCPU = true;
+  static constexpr std::string_view kRemark = "atomics in the cpu domain";
 };
 
+template <class Way>
 class LitmusHost final : public Actor {
  public:
-  LitmusHost(ActorContext& context, BoardPlace board);
-  ~LitmusHost() override;
+  LitmusHost(ActorContext& context, BoardPlace board) : node_(context, board, Way::device(context.node())) {}
 
-  // Makes room for this node of the program, given as text; its memory.
-  Task<BufferRef> prepare(std::string text, std::uint32_t node);
-  // The memory of all nodes.
-  Task<void> connect(std::vector<BufferRef> memory);
-  Task<SightingsReport> run(RunOrder order);
+  Task<BufferRef> prepare(std::string text, std::uint32_t node) { return node_.prepare(std::move(text), node); }
+  Task<std::vector<QueueAddresses>> connect(std::vector<BufferRef> memory) { return node_.connect(std::move(memory)); }
+  void join(const std::vector<QueueAddresses>& addresses) { node_.join(addresses); }
+  Task<SightingsReport> run(RunOrder order) { return node_.run(order); }
 
-  static constexpr auto endpoints = ferry::endpoints<&LitmusHost::prepare, &LitmusHost::connect, &LitmusHost::run>;
+  static constexpr auto endpoints =
+      ferry::endpoints<&LitmusHost::prepare, &LitmusHost::connect, &LitmusHost::join, &LitmusHost::run>;
 
  private:
-  struct alignas(kCacheLine) Line {
-    std::array<std::byte, kCacheLine> bytes;
-  };
-
-  Task<void> take_notifications(NotificationStream stream);
-  std::byte* memory() noexcept { return reinterpret_cast<std::byte*>(lines_.data()); }
-
-  ActorContext& context_;
-  Board board_;
-  litmus::Program program_;
-  litmus::NodeIndex node_ = 0;
-  Layout layout_{};
-  ferry::vector<Line> lines_;
-  RDMABuffer buffer_;
-  std::optional<Running<void>> notifications_;
-  std::unique_ptr<NodeRuns> runs_;
+  LitmusNode node_;
 };
 
 }  // namespace ferry::litmus_run

@@ -1,5 +1,7 @@
 #include <ferry/litmus_run/node_runs.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <list>
@@ -13,6 +15,24 @@ namespace {
 bool is_shared(const litmus::Program& program, litmus::QueueIndex queue) {
   return std::count_if(program.threads.begin(), program.threads.end(),
                        [&](const litmus::Thread& thread) { return thread.node == program.queues[queue].from; }) > 1;
+}
+
+// On a processor of its own where there are enough: threads that take turns on one never meet within an instruction.
+void settle_on_processor(std::size_t number) noexcept {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+    return;
+  }
+  number %= static_cast<std::size_t>(CPU_COUNT(&allowed));
+  for (std::size_t processor = 0; processor < std::size_t{CPU_SETSIZE}; ++processor) {
+    if (CPU_ISSET(processor, &allowed) && number-- == 0) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(processor, &one);
+      static_cast<void>(::sched_setaffinity(0, sizeof one, &one));  // else the kernel chooses, as before
+      return;
+    }
+  }
 }
 
 }  // namespace
@@ -42,7 +62,8 @@ Result<Sightings> NodeRuns::run(const RunOrder& order) {
       continue;
     }
     LitmusThread& thread = threads.emplace_back(place, index, order.seed);
-    running.emplace_back([this, &thread, &order, &in_batch] {
+    running.emplace_back([this, index, &thread, &order, &in_batch] {
+      settle_on_processor(index);
       for (std::uint64_t done = 0; done < order.runs; done += in_batch(done)) {
         if (!board_.meet_in_batch()) {
           return;
