@@ -1,5 +1,6 @@
 #include <ferry/litmus_run/litmus_node.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <ferry/base/offload.hpp>
 #include <ferry/litmus_run/channel_queue.hpp>
 #include <ferry/sim/litmus/parser.hpp>
+#include <ferry/transport/node_core.hpp>
 
 namespace ferry::litmus_run {
 namespace {
@@ -19,6 +21,11 @@ T value_or_throw(Result<T> result) {
   if constexpr (!std::is_void_v<T>) {
     return std::move(*result);
   }
+}
+
+bool has_nic_atomics(const NodeCore& node) {
+  return std::any_of(node.transports().begin(), node.transports().end(),
+                     [](const auto& transport) { return transport->capabilities().atomics_nic; });
 }
 
 std::vector<std::byte> to_vector(const wire::Bytes& bytes) {
@@ -55,7 +62,10 @@ Task<BufferRef> LitmusNode::prepare(std::string text, std::uint32_t node) {
   node_ = static_cast<litmus::NodeIndex>(node);
   layout_ = device_ == nullptr ? layout_of(program_) : layout_for_queue_pairs(program_);
   lines_ = ferry::vector<Line>(layout_.bytes() / sizeof(Line));
-  buffer_ = context_.register_memory(std::span(lines_), {.notifications = true});
+  RegisterOptions options;
+  options.atomics = device_ != nullptr && has_nic_atomics(context_.node()) ? AtomicDomain::nic : AtomicDomain::cpu;
+  options.notifications = device_ == nullptr;
+  buffer_ = context_.register_memory(std::span(lines_), options);
   if (device_ == nullptr) {
     notifications_.emplace(take_notifications(buffer_.notifications()));
   } else {
