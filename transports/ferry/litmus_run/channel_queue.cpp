@@ -23,6 +23,19 @@ ChannelQueue::ChannelQueue(const litmus::Program& program, litmus::QueueIndex qu
   posted_ = std::make_unique<Posted[]>(capacity_ * layout.slots);
 }
 
+// What is under way when the runs were given up loses its memory here.
+ChannelQueue::~ChannelQueue() {
+  for (std::size_t slot = 0; slot < runs_.size(); ++slot) {
+    for (Posted& posted : operations_of(slot).first(runs_[slot].posted)) {
+      if (!posted.is_complete.load(std::memory_order_acquire) && !remote_.peer()->abandon(*posted.operation)) {
+        for (std::size_t turn = 0; !posted.is_complete.load(std::memory_order_acquire); ++turn) {
+          wait_a_little(turn);
+        }
+      }
+    }
+  }
+}
+
 void ChannelQueue::clear(std::size_t slot) noexcept {
   runs_[slot] = {};
   for (Posted& posted : operations_of(slot)) {

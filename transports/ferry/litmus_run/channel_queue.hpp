@@ -33,6 +33,8 @@ class ChannelQueue final : public RealQueue {
   ChannelQueue(const litmus::Program& program, litmus::QueueIndex queue, const Layout& layout, Board& board,
                std::byte* local, const BufferRef& remote);
 
+  ~ChannelQueue() override;  // blocks until nothing of it is under way
+
   void clear(std::size_t slot) noexcept override;
   bool post(std::size_t slot, const litmus::Operation& operation) noexcept override;
   bool take_completion(std::size_t slot) noexcept override;
