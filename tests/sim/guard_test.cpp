@@ -189,6 +189,47 @@ TEST(Guard, NamesTheWorldWhereAPlanAsks) {
   EXPECT_THAT(result.what, AllOf(HasSubstr(" of the world: time called from "), HasSubstr("ask_time()")));
 }
 
+class Lender : public Actor {
+ public:
+  explicit Lender(ActorContext& context) : buffer_(context.register_memory(std::span(words_))) {}
+  BufferRef lend() { return buffer_.ref(); }
+  static constexpr auto endpoints = ferry::endpoints<&Lender::lend>;
+
+ private:
+  std::array<std::uint64_t, 16> words_{};
+  RDMABuffer buffer_;
+};
+
+// is_early: the local buffer goes before the operation has ended.
+Task<int> free_a_buffer(Context context, bool is_write, bool is_early) {
+  auto procs = co_await context.this_host().spawn_procs({{"owner", 1}});
+  auto lender = co_await procs.spawn<Lender>("lender");
+  const BufferRef lent = co_await lender.only().call<&Lender::lend>();
+  auto local = std::make_unique<std::array<std::uint64_t, 16>>();
+  local->fill(7);
+  auto operation = is_write ? start(lent.write_from(std::span(*local))) : start(lent.read_into(std::span(*local)));
+  if (is_early) {
+    local = nullptr;
+  }
+  co_await operation;
+  co_return 0;
+}
+
+TEST(Guard, FreedMemoryThatAnOperationUsesIsAFinding) {
+  for (const bool is_write : {false, true}) {
+    for (const bool is_early : {false, true}) {
+      const WorldResult result =
+          sim::run({.seed = 1, .findings = FindingMode::fail}, ferry::actors<Lender>, [=](Context& context) {
+            return free_a_buffer(context, is_write, is_early);
+          }).result;
+      EXPECT_EQ(result.outcome, is_early ? Outcome::finding : Outcome::passed) << result.to_text();
+      const std::string told = is_write ? "root freed bytes 0 to 127 of the source of root's write_from of 128 bytes"
+                                        : "root freed bytes 0 to 127 of the destination of root's read_into of 128";
+      EXPECT_THAT(result.what, HasSubstr(is_early ? told : ""));
+    }
+  }
+}
+
 TEST(Guard, EverySeedFailsByTheSameName) {
   const Exploration found = ferry::explore({.seeds = 20, .shrink_runs = 20},
                                            [](const WorldOptions& options) { return run_asking(ask_time, options); });

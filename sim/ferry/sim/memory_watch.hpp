@@ -57,6 +57,9 @@ class MemoryWatch final : public NicWatch {
   void revoked(ProcessNumber owner, RegionHandle region);
   void process_ended(ProcessNumber process, bool was_killed);
 
+  // The process that runs gives these bytes back to the allocator; they are still its own.
+  void freed(ProcessNumber process, const std::byte* bytes, std::uint64_t length);
+
   // The step that was running has ended.
   void step_ended();
   // So has the run: nothing is looked at any more.

@@ -99,6 +99,37 @@ void MemoryWatch::changed(const Copy& copy, std::uint64_t from, std::uint64_t to
            {use.initiator, use.owner});
 }
 
+// Nothing of it may be read afterwards, not even to compare it.
+void MemoryWatch::freed(ProcessNumber process, const std::byte* bytes, std::uint64_t length) {
+  if (is_closed_) {
+    return;
+  }
+  for (auto& [id, use] : uses_) {
+    for (const Part& part : use.parts) {
+      const bool is_local = !use.is_complete && overlap(part.local, part.length, bytes, length);
+      const bool is_read = use.kind == OperationKind::read && !use.left.empty() && part.remote != nullptr &&
+                           overlap(part.remote, part.length, bytes, length);
+      if (!is_local && !is_read) {
+        continue;
+      }
+      const std::byte* const mine = is_local ? part.local : part.remote;
+      const std::byte* const begin = std::max<const std::byte*>(mine, bytes);
+      const std::byte* const end = std::min<const std::byte*>(mine + part.length, bytes + length);
+      const std::uint64_t offset = static_cast<std::uint64_t>(begin - mine) + (is_local ? 0 : part.offset);
+      const auto count = static_cast<std::uint64_t>(end - begin);
+      const std::string range = bytes_in_words(offset, offset + count);
+      const std::string what =
+          is_local ? fmt::format("{} freed {} of the {} of {} before it had completed", name(process), range,
+                                 use.kind == OperationKind::write ? "source" : "destination", describe(use))
+                   : fmt::format("{} freed {} while {} was in flight", name(process), range, describe(use));
+      drop_copies(id, false);
+      log_.add(is_local ? FindingKind::local_buffer : FindingKind::read_race, begin, count, what,
+               {use.initiator, use.owner});
+      break;
+    }
+  }
+}
+
 void MemoryWatch::on_write(ProcessNumber from, ProcessNumber at, const std::byte* bytes,
                            std::uint64_t length) noexcept {
   if (is_closed_) {

@@ -173,6 +173,8 @@ class World {
   // For the simulator's own parts.
   Scheduler& scheduler() noexcept { return scheduler_; }
   Swarm& swarm() noexcept { return swarm_; }
+  // Of sim_guard: what runs gives these bytes back to the allocator. A finding, if an operation still uses them.
+  void memory_freed(const std::byte* bytes, std::size_t length);
   const Process* running_process() const noexcept;  // null: a step of the world itself
   SimFabric& fabric() noexcept { return *fabric_; }
   const Entry* find_program(const std::string& name) const noexcept;

@@ -1,4 +1,5 @@
 // What a test or program arranges for in its world: plans, faults, conditions.
+#include <ferry/sim/memory_watch.hpp>
 #include <ferry/sim/world.hpp>
 
 #include <exception>
@@ -92,6 +93,13 @@ void World::always(std::string name, Condition holds) {
 void World::when(Condition condition, std::function<void()> plan) {
   watches_.add_wait(running_process(), std::move(condition), std::move(plan));
   scheduler_.observe(&watches_);
+}
+
+void World::memory_freed(const std::byte* bytes, std::size_t length) {
+  const Process* const process = running_process();
+  if (memory_watch_ != nullptr && process != nullptr) {
+    memory_watch_->freed(process->number(), bytes, length);
+  }
 }
 
 const Process* World::running_process() const noexcept {

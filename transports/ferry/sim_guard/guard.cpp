@@ -1,6 +1,9 @@
 #include <ferry/sim_guard/guard.hpp>
 
+#include <malloc.h>
+
 #include <atomic>
+#include <cstddef>
 #include <exception>
 
 #include <fmt/format.h>
@@ -55,6 +58,19 @@ void judge(const char* function, const char* remedy, const void* return_address)
                             describe_caller(return_address), remedy));
   } catch (const std::exception&) {
     world->fail(function);  // no memory to say more
+  }
+}
+
+void judge_free(void* memory) noexcept {
+  sim::World* const world = sim::world_running_here();
+  if (world == nullptr || memory == nullptr) {
+    return;
+  }
+  const sim::OutsideWorld outside;  // telling of it frees memory, too
+  try {
+    world->memory_freed(static_cast<const std::byte*>(memory), ::malloc_usable_size(memory));
+  } catch (const std::exception&) {
+    world->fail("memory that an operation uses was freed");  // no memory to say more
   }
 }
 

@@ -6,6 +6,8 @@
 //
 //   step 812 of process 3 (worker): clock_gettime called from Worker::train() (./prog+0x1234): use …
 //
+// Memory that is freed while an operation still uses it is a finding there (local buffer, read race).
+//
 // The call itself is carried out. Outside of a world's run(), on other threads, and in what a world tells its log and
 // trace (sim/outside.hpp), nothing is judged. Not seen: instructions (rdtsc, rdrand), system calls made without the C
 // library, and calls that a shared library makes of functions of its own. Names come from the program's symbols.

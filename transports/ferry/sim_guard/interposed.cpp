@@ -109,6 +109,13 @@ bool takes_mode(int flags) noexcept {
 
 extern "C" {
 
+void __libc_free(void* memory);  // the C library's own
+
+void free(void* memory) noexcept {
+  ferry::sim_guard::judge_free(memory);
+  __libc_free(memory);
+}
+
 int clock_gettime(clockid_t clock, timespec* to) noexcept {
   FERRY_JUDGE("clock_gettime", kTime);
   const int status = next_clock_gettime.get()(clock, to);

@@ -9,6 +9,9 @@ namespace ferry::sim_guard {
 // place; return_address: of the interposed function.
 void judge(const char* function, const char* remedy, const void* return_address) noexcept;
 
+// Tells the world that runs on this thread, if there is one, that this memory is about to be given back.
+void judge_free(void* memory) noexcept;
+
 std::chrono::seconds wall_clock_shift() noexcept;
 
 }  // namespace ferry::sim_guard
