@@ -15,7 +15,8 @@
 #include <ferry/queue/queue_limits.hpp>
 
 #include <collecting_log.hpp>
-#include <fake_fabric.hpp>
+#include <fake_device.hpp>
+#include <fake_pipe.hpp>
 #include <manual_executor.hpp>
 #include <sanitizers.hpp>
 

@@ -14,7 +14,8 @@
 #include <ferry/transport/peer.hpp>
 
 #include <collecting_log.hpp>
-#include <fake_fabric.hpp>
+#include <fake_device.hpp>
+#include <fake_pipe.hpp>
 #include <manual_executor.hpp>
 
 namespace ferry::queue_tests {
