@@ -82,7 +82,7 @@ class FakeQueuePair final : public queue::QueuePair {
   std::shared_ptr<FakeQueueState> state_;
 };
 
-class FakeDevice final : public queue::Device {
+class FakeDevice : public queue::Device {
  public:
   struct Region {
     std::byte* base = nullptr;

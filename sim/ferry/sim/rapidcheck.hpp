@@ -185,9 +185,10 @@ inline rc::Gen<std::vector<PlannedFault>> fault_plan(Duration within, std::size_
 
 }  // namespace gen
 
-// One value, the same for the same world and the same draws before it. size: RapidCheck's.
+// One value, the same for the same world and the same draws before it. size: RapidCheck's; below 100 its ranges are cut
+// off at that many hundredths.
 template <class T>
-T sampled(const rc::Gen<T>& generator, World& world, int size = 30) {
+T sampled(const rc::Gen<T>& generator, World& world, int size = 100) {
   return generator(rc::Random(world.random(Purpose::program).next()), size).value();
 }
 

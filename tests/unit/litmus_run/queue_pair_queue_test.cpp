@@ -6,8 +6,8 @@
 
 #include <ferry/litmus_run/queue_pair_queue.hpp>
 
-#include "locked_device.hpp"
 #include "one_process.hpp"
+#include "polled_fabric.hpp"
 
 #include "../../sim/litmus/litmus_programs.hpp"
 
@@ -25,8 +25,8 @@ class Pairs {
       const litmus::Queue& queue = program.queues[index];
       std::byte* const local = memories[queue.from];
       std::byte* const remote = memories[queue.to];
-      const std::lock_guard lock(fabric_.mutex);
-      const std::uint32_t remote_key = fabric_.inner().add_region(remote, layout.bytes(), Access::all);
+      const std::lock_guard lock(fabric_.mutex());
+      const std::uint32_t remote_key = fabric_.device().add_region(remote, layout.bytes(), Access::all);
       const QueuePairQueue::Place place{&device_,
                                         {local, device_.register_local(local, layout.bytes()).value()},
                                         {remote_key, reinterpret_cast<std::uintptr_t>(remote)}};
@@ -38,12 +38,12 @@ class Pairs {
       return near;
     };
   }
-  LockedFabric& fabric() noexcept { return fabric_; }
-  LockedDevice& device() noexcept { return device_; }
+  PolledFabric<>& fabric() noexcept { return fabric_; }
+  test::FakeDevice& device() noexcept { return device_; }
 
  private:
-  LockedFabric fabric_;
-  LockedDevice device_{fabric_};
+  PolledFabric<> fabric_;
+  test::FakeDevice& device_ = fabric_.device();
   std::vector<std::unique_ptr<QueuePairTarget>> targets_;
 };
 
@@ -81,9 +81,9 @@ TEST(QueuePairQueue, PostsTheFencesOfTheTestAndNoOthers) {
     OneProcess process(program, layout_for_queue_pairs(program), pairs.maker());
     const auto seen = process.run(order_of(3));
     ASSERT_TRUE(seen.front());
-    const std::lock_guard lock(pairs.fabric().mutex);
+    const std::lock_guard lock(pairs.fabric().mutex());
     std::size_t fenced = 0;
-    for (const queue::WorkRequest& request : pairs.fabric().inner().executed) {
+    for (const queue::WorkRequest& request : pairs.fabric().device().executed) {
       fenced += request.fenced ? 1 : 0;
       EXPECT_TRUE(!request.fenced || request.verb == queue::Verb::put);
     }
@@ -97,8 +97,8 @@ TEST(QueuePairQueue, AFailedRequestEndsTheRunsAndIsNamed) {
   Pairs pairs;
   OneProcess process(program, layout_for_queue_pairs(program), pairs.maker());
   {
-    const std::lock_guard lock(pairs.fabric().mutex);
-    pairs.fabric().inner().fault = FakeDevice::Fault{2, queue::WorkStatus::unreachable};
+    const std::lock_guard lock(pairs.fabric().mutex());
+    pairs.fabric().device().fault = FakeDevice::Fault{2, queue::WorkStatus::unreachable};
   }
   const auto results = process.run(order_of(10));
   ASSERT_FALSE(results.front());

@@ -2,40 +2,48 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <utility>
+
 #include <ferry/litmus_run/real_processes.hpp>
 #include <ferry/transport/node_core.hpp>
 
-#include "locked_device.hpp"
 #include "one_process.hpp"
+#include "polled_fabric.hpp"
 
 #include "../../sim/litmus/litmus_programs.hpp"
 
 namespace ferry::litmus_run {
 
 // Where the memory of a reference is, for a device that reaches this process alone.
-class ReferringDevice final : public LockedDevice {
+class ReferringDevice final : public test::FakeDevice {
  public:
-  ReferringDevice(LockedFabric& fabric, NodeCore& node) : LockedDevice(fabric), fabric_(fabric), node_(node) {}
+  ReferringDevice(test::FakeFabric& fabric, queue::OrderClass order, NodeCore& node)
+      : FakeDevice(fabric, order), fabric_(fabric), node_(node) {}
   Result<queue::RemoteAddress> remote_address(const RemoteRegion& region, std::uint64_t offset) const override {
     const auto local = node_.regions().find(RegionHandle{region.slot, region.generation});
     if (!local) {
       return local.error();
     }
     const std::lock_guard lock(fabric_.mutex);
-    const std::uint32_t key = fabric_.inner().add_region(local->base, local->size, Access::all);
+    auto& [key, of] = keys_[region.slot.value()];
+    if (key == 0 || of != region.generation) {
+      key = const_cast<ReferringDevice*>(this)->add_region(local->base, local->size, Access::all);
+      of = region.generation;
+    }
     return queue::RemoteAddress{key, reinterpret_cast<std::uintptr_t>(local->base) + offset};
   }
 
  private:
-  LockedFabric& fabric_;
+  test::FakeFabric& fabric_;
   NodeCore& node_;
+  mutable std::map<std::uint32_t, std::pair<std::uint32_t, Generation>> keys_;  // by slot
 };
 
 struct OverFake {
   static queue::Device* device(NodeCore& node) {
-    static LockedFabric fabric;
-    static ReferringDevice device(fabric, node);
-    return &device;
+    static PolledFabric<ReferringDevice> fabric(node);
+    return &fabric.device();
   }
   static constexpr bool kAtomicsWithCPU = false;
   static constexpr std::string_view kRemark = "on a fake";

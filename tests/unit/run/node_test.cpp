@@ -17,6 +17,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 
 #include <ferry/ferry.hpp>
+#include <ferry/run/router.hpp>
 
 #include <text_of.hpp>
 
@@ -24,6 +25,8 @@
 
 namespace ferry::run_tests {
 namespace {
+
+const std::string kVerbs = has_verbs() ? "verbs, " : "";  // where this build has it
 
 NodeOptions options_of(const SecretFile& secret, std::string transports) {
   NodeOptions options;
@@ -204,12 +207,12 @@ TEST(Node, TransportsThatAreNoneAreNamed) {
   NodeOptions options;
   options.transports = "shm,carrier_pigeon";
   EXPECT_EQ(text_of([&] { Node node(options); }),
-            "node: invalid_argument: \"carrier_pigeon\" is no transport of this build; choose auto, shm, tcp, or a "
-            "list such as shm,tcp");
+            "node: invalid_argument: \"carrier_pigeon\" is no transport of this build; choose auto, shm, " + kVerbs +
+                "tcp, or a list such as shm,tcp");
   options.transports = "";
   EXPECT_EQ(text_of([&] { Node node(options); }),
-            "node: invalid_argument: \"\" is no transport of this build; choose auto, shm, tcp, or a list such as "
-            "shm,tcp");
+            "node: invalid_argument: \"\" is no transport of this build; choose auto, shm, " + kVerbs +
+                "tcp, or a list such as shm,tcp");
 }
 
 TEST(Node, SecretFilesThatCannotBeUsedAreNamedWithTheRemedy) {
@@ -328,8 +331,8 @@ TEST(Run, GivesWhatTheProgramGivesAndOneWhereItThrows) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(ferry::run(options, actors<>, [](Context&) { return give(0); }), 1);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "ferry: invalid_argument: \"none\" is no transport of this build; choose auto, shm, tcp, or a list such as "
-            "shm,tcp\n");
+            "ferry: invalid_argument: \"none\" is no transport of this build; choose auto, shm, " + kVerbs +
+                "tcp, or a list such as shm,tcp\n");
 }
 
 }  // namespace
