@@ -26,6 +26,10 @@ class GuestError(Exception):
         self.status = status
 
 
+class BootTimeout(GuestError):
+    pass
+
+
 def can_accelerate():
     """A guest hangs on the KVM of hosts that do not offer it in earnest."""
     with open("/proc/cpuinfo", encoding="utf-8") as info:
@@ -214,4 +218,4 @@ def give_up(guests, args, were_ready):
     consoles = "\n".join(f"console of {guest.name(args)}:\n{guest.last_words()}" for guest in guests)
     if were_ready:
         raise GuestError(f"the command took longer than {args.timeout:g} s in {names}; {consoles}", 124)
-    raise GuestError(f"{names} did not boot within {args.boot_timeout:g} s; {consoles}")
+    raise BootTimeout(f"{names} did not boot within {args.boot_timeout:g} s; {consoles}")
