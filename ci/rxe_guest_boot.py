@@ -74,7 +74,7 @@ class Guest:
 
     def command(self, kernel, args, wire, ends):
         # On a busy machine the emulated timer is late when the kernel tests it, which would end the boot.
-        line = ["console=ttyS0", "quiet", "panic=-1", "mitigations=off", "nokaslr", "no_timer_check",
+        line = ["console=ttyS0", "panic=-1", "mitigations=off", "nokaslr", "no_timer_check",
                 f"ferry.setup={GUEST / 'setup'}", f"ferry.folder={self.folder}", f"ferry.host={self.number}",
                 f"ferry.hosts={args.hosts}"]
         words = ["qemu-system-x86_64", "-M", "q35", "-cpu", "max", "-smp", str(args.cpus), "-m", args.memory,

@@ -119,6 +119,7 @@ Task<void> groups_time_out(Cluster& cluster) {
   const BufferRef ref = owner.ref(cluster, 0);
   const BufferRef third = other.ref(cluster, 0);
   co_await ref.fetch_add(0);
+  co_await third.fetch_add(0);  // making a connection is not what the limit is for
   std::array<std::uint64_t, 8> local{};
   cluster.freeze(1);
   Batch batch;
