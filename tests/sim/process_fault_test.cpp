@@ -366,6 +366,37 @@ Task<int> register_under_quota(Context& context, std::vector<std::string>& said)
   co_return 0;
 }
 
+class Passing : public Actor {
+ public:
+  explicit Passing(ActorContext&) {}
+  int next(int value) { return value + 1; }
+  Task<int> pass(ActorRef<Passing> other, int value) {
+    auto call = other.call<&Passing::next>(value);
+    co_return co_await call;
+  }
+  static constexpr auto endpoints = ferry::endpoints<&Passing::next, &Passing::pass>;
+};
+
+Task<int> crash_what_a_stopped_one_had_called(World& world, Context& context) {
+  auto procs = co_await context.this_host().spawn_procs({{"procs", 2}});
+  auto mesh = co_await procs.spawn<Passing>("passing");
+  co_await mesh[0].call<&Passing::pass>(mesh[1], 5);
+  const Process& caller = *world.processes()[1];
+  world.when([&caller](const View&) { return !caller.is_alive(); }).crash(*world.processes()[2]);
+  auto first = procs.slice("procs", 0);
+  co_await first.stop();
+  co_return 0;
+}
+
+TEST(Crash, OfAPeerOfOneThatHasJustEnded) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Report report = sim::run({.seed = seed}, ferry::actors<Passing>, [](World& world, Context& context) {
+      return crash_what_a_stopped_one_had_called(world, context);
+    });
+    EXPECT_EQ(report.result.outcome, Outcome::passed) << report.result.to_text();
+  }
+}
+
 TEST(LockedMemory, BeyondTheQuotaIsRefusedWithItsNumbersAndTheRestGoesOn) {
   std::vector<std::string> said;
   WorldOptions options;

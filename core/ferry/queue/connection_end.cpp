@@ -35,7 +35,7 @@ void QueueConnection::advance_flushes() {
     if (!has_reached(flush)) {
       return;
     }
-    end(flush, std::exchange(lost_some_, false) ? lost_transmitted() : Failure());
+    end(flush, std::exchange(lost_some_, false) || flush.unknown ? lost_transmitted() : Failure());
   }
 }
 

@@ -40,6 +40,14 @@ Failure QueueConnection::lost_transmitted() {
       .with_effect(Effect::unknown);
 }
 
+// Every flush that waits covers it; if there is none, the next one has to say so.
+void QueueConnection::note_lost() {
+  lost_some_ = lost_some_ || flushes_.empty();
+  for (Pending& flush : flushes_) {
+    flush.unknown = true;
+  }
+}
+
 // Of one that the owner's device, or this process's own, refused.
 Failure QueueConnection::refused(const Pending& pending) const {
   const Effect effect = pending.changes() && (pending.executed_any || pending.unknown) ? Effect::unknown : Effect::none;
@@ -93,7 +101,8 @@ void QueueConnection::lane_failed_to_open(Lane& lane, const Failure& why) {
   lane.failure = LaneFailure{.why = why};
   link_->send(encode_discard(lane.id));
   while (!lane.waiting.empty()) {
-    end(lane.waiting.front(), why.with_effect(Effect::none));
+    Pending& pending = lane.waiting.front();
+    end(pending, why.with_effect(pending.changes() && pending.executed_any ? Effect::unknown : Effect::none));
   }
 }
 
@@ -228,7 +237,9 @@ void QueueConnection::resolve_request(Lane& lane, std::uint64_t number, const Po
   const bool is_executed = number < failure.executed_below || (request.kind == Kind::put && lane.is_covered(number));
   Pending* const pending = pool_.find(request.owner);
   if (pending == nullptr) {
-    lost_some_ = lost_some_ || (request.is_transmitted && !is_executed);
+    if (request.is_transmitted && !is_executed) {
+      note_lost();
+    }
     return;
   }
   const bool is_get = request.kind == Kind::get || request.kind == Kind::atomic;
@@ -333,7 +344,7 @@ void QueueConnection::lose_all(const Failure& why, std::vector<Operation*>& agai
     if (lane.last_transmitted() != 0 &&
         (order_ == OrderClass::srd ? lane.has_unconfirmed_transmitted(lane.last_transmitted())
                                    : !lane.is_covered(lane.last_transmitted()))) {
-      lost_some_ = true;
+      note_lost();
     }
   }
   for (Pending* pending : pool_.all()) {
@@ -361,6 +372,8 @@ void QueueConnection::lose(Pending& pending, const Failure& why, std::vector<Ope
   }
   if (pending.is_orphan) {
     end(pending, {});
+  } else if (pending.kind == OperationKind::flush && pending.unknown) {
+    end(pending, lost_transmitted());
   } else if (pending.cancelled) {
     end(pending, may_have_changed ? unconfirmed(pending.why) : pending.why.with_effect(Effect::none));
   } else if (pending.sequence != 0) {

@@ -78,6 +78,7 @@ wire::Bytes encode_beneath(Beneath kind, const QueueOffer& offer) {
   wire::Writer writer(bytes);
   writer.u32(offer.life);
   writer.u32(offer.receives);
+  writer.u32(offer.sends);
   writer.raw({offer.address.data(), offer.address.size()});
   return bytes;
 }
@@ -120,14 +121,16 @@ Result<QueueOffer> decode_offer(wire::ByteView body) {
   QueueOffer offer;
   offer.life = reader.u32();
   offer.receives = reader.u32();
+  offer.sends = reader.u32();
   if (auto whole = reader.check("a queue pair for messages"); !whole) {
     return whole.error();
   }
   offer.address = wire::Bytes(reader.raw(reader.remaining()));
-  if (offer.life == 0 || offer.receives < kLeastMessageReceives || offer.address.size() > kAddressBytes) {
+  if (offer.life == 0 || offer.receives < kLeastMessageReceives || offer.sends == 0 ||
+      offer.address.size() > kAddressBytes) {
     return Failure(errc::malformed,
-                   fmt::format("a queue pair for messages: life {}, {} receives, an address of {} bytes", offer.life,
-                               offer.receives, offer.address.size()));
+                   fmt::format("a queue pair for messages: life {}, {} receives, {} sends, an address of {} bytes",
+                               offer.life, offer.receives, offer.sends, offer.address.size()));
   }
   return offer;
 }

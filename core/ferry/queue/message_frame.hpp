@@ -43,6 +43,7 @@ enum class Beneath : std::uint8_t {
 struct QueueOffer {  // open, ready
   std::uint32_t life = 0;
   std::uint32_t receives = 0;  // posted
+  std::uint32_t sends = 0;     // that may be on their way, not acknowledged
   wire::Bytes address;
 };
 

@@ -85,6 +85,7 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   void take_completion(std::uint64_t id);
   Result<Queue> make_queue();
   void offer_first_queue();
+  QueueOffer own_offer() const;
   void offer_queue();
   void answer_offer(const QueueOffer& offer);
   void lose_queue(const Failure& why);
@@ -133,6 +134,8 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   std::uint32_t life_ = 0;
   Queue queue_;
   std::size_t receives_there_ = 0;
+  std::size_t sends_there_ = 0;
+  std::size_t silent_ = 0;          // Sends posted since the last that is signaled
   std::uint64_t sent_ = 0;          // Sends posted in this life
   std::uint64_t returned_ = 0;      // of these, those whose receives were used and posted again
   std::uint64_t received_ = 0;      // same, here

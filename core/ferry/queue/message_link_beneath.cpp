@@ -47,6 +47,7 @@ Result<void> MessageLink::take(Beneath kind, wire::ByteView body, Queue& retired
       }
       be_ready();
       receives_there_ = offer->receives;
+      sends_there_ = offer->sends;
       static_cast<void>(post(MessageFrame{}));  // by which the owner knows that this end receives
       return {};
     }
@@ -96,6 +97,10 @@ Result<MessageLink::Queue> MessageLink::make_queue() {
   QueuePairOptions options;
   options.requests = std::min(kMessageSlots, limits.requests);
   options.receives = std::min(kMessageReceives, limits.receives);
+  if (options.receives < kLeastMessageReceives) {
+    return Failure(errc::resource_exhausted, fmt::format("the device takes {} receives of a queue pair; {} are needed",
+                                                         options.receives, kLeastMessageReceives));
+  }
   Queue queue;
   for (const auto& [staging, slots] :
        {std::pair{&queue.sends, options.requests}, std::pair{&queue.receives, options.receives}}) {
@@ -128,6 +133,11 @@ void MessageLink::offer_first_queue() {
   }
 }
 
+QueueOffer MessageLink::own_offer() const {
+  return {life_, static_cast<std::uint32_t>(queue_.receives->slots()),
+          static_cast<std::uint32_t>(queue_.sends->slots()), queue_.pair->address()};
+}
+
 // A new life begins: nothing is posted, every receive is.
 void MessageLink::offer_queue() {
   auto queue = make_queue();
@@ -140,9 +150,9 @@ void MessageLink::offer_queue() {
   ++life_;
   state_ = State::offered;
   sent_ = returned_ = received_ = told_ = first_posted_ = 0;
+  silent_ = 0;
   told_taken_ = assembler_.taken();
-  beneath_->send(encode_beneath(
-      Beneath::open, QueueOffer{life_, static_cast<std::uint32_t>(queue_.receives->slots()), queue_.pair->address()}));
+  beneath_->send(encode_beneath(Beneath::open, own_offer()));
 }
 
 void MessageLink::answer_offer(const QueueOffer& offer) {
@@ -158,10 +168,11 @@ void MessageLink::answer_offer(const QueueOffer& offer) {
   queue_ = std::move(*queue);
   state_ = State::offered;
   receives_there_ = offer.receives;
+  sends_there_ = offer.sends;
   sent_ = returned_ = received_ = told_ = first_posted_ = 0;
+  silent_ = 0;
   told_taken_ = assembler_.taken();
-  beneath_->send(encode_beneath(
-      Beneath::ready, QueueOffer{life_, static_cast<std::uint32_t>(queue_.receives->slots()), queue_.pair->address()}));
+  beneath_->send(encode_beneath(Beneath::ready, own_offer()));
 }
 
 // What it carried goes on beneath. It is destroyed when the other end has let go of it, too.

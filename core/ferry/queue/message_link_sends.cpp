@@ -59,7 +59,9 @@ bool MessageLink::post(const MessageFrame& frame) {
   WorkRequest request;
   request.id = sent_;
   request.verb = Verb::send;
-  request.signaled = !completes_in_order() || sent_ % kSignaledEvery == kSignaledEvery - 1;
+  request.signaled =
+      !completes_in_order() || ++silent_ >= std::min<std::size_t>(kSignaledEvery, queue_.sends->slots() / 2);
+  silent_ = request.signaled ? 0 : silent_;
   request.local = at;
   request.local_key = queue_.sends->key();
   request.length = kFrameHeader + frame.bytes.size();
@@ -138,13 +140,15 @@ Result<void> MessageLink::take_sent(const WorkCompletion& completion) {
   return {};
 }
 
-// Said in passing as long as there is something to say; else before the other end runs out of credits.
+// Said in passing as long as there is something to say; else before the other end runs out of credits, or of slots.
 void MessageLink::acknowledge() {
   if (state_ != State::ready) {
     return;
   }
-  const std::size_t half = queue_.receives->slots() / 2;
-  if (received_ - told_ < half && assembler_.taken() - told_taken_ < half) {
+  // A receipt alone never causes another one: two ends would go on for ever.
+  const std::size_t frames = std::max<std::size_t>(1, std::min(queue_.receives->slots(), sends_there_) / 2);
+  const std::size_t receives = queue_.receives->slots() / 2;
+  if (received_ - told_ < receives && assembler_.taken() - told_taken_ < frames) {
     return;
   }
   if (credits() > 0 && queue_.sends->has_free()) {

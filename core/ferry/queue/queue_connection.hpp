@@ -157,6 +157,7 @@ class QueueConnection final : public Connection, private ControlEvents, private 
   void lane_failed_to_open(Lane& lane, const Failure& why);
   Retired retire(Lane& lane) noexcept;
   void take_evidence(Lane& lane, const Discarded& discarded);
+  void note_lost();
   void resolve(Lane& lane);
   bool may_be_in_part(const Lane& lane, std::uint64_t number, const PostedRequest& request,
                       const Pending& pending) const noexcept;

@@ -106,6 +106,7 @@ void SimStream::handshake_step(Step& step) noexcept {
   queue::ControlEvents* const events = end.events;
   if (self.refusal_) {
     self.end(dialer);
+    end.transport = nullptr;
     events->on_control_closed(self.refusal_, self.refusal_state_);
     return;
   }
@@ -266,6 +267,7 @@ void SimStream::close(Side side) noexcept {
   }
   announce(other(side), Failure(errc::peer_lost, "the process closed the connection"), PeerState::unknown,
            fabric_.delay(0, number_));
+  ends_[side].transport = nullptr;  // it may end now
 }
 
 void SimStream::killed(ProcessNumber process) noexcept {
@@ -318,6 +320,7 @@ void SimStream::tell(Step& step) noexcept {
   }
   queue::ControlEvents* const events = end.events;
   self.end(own.side);
+  end.transport = nullptr;
   events->on_control_closed(end.why, end.state);
 }
 
@@ -354,6 +357,7 @@ void SimStream::give_up(Step& step) noexcept {
   }
   self.announce(other(own.side), Failure(errc::peer_lost, "the process has given the connection up"),
                 PeerState::unknown, self.fabric_.delay(0, self.number_));
+  self.ends_[own.side].transport = nullptr;
   events->on_control_closed(why, PeerState::unknown);
 }
 

@@ -56,14 +56,15 @@ TEST(MessageFrame, WhatGoesBeneathIsReadBackAndNothingElse) {
   EXPECT_FALSE(frame_of(wire::ByteView(whole).first(9)));
   EXPECT_FALSE(frame_of({}));
 
-  const wire::Bytes offer = encode_beneath(Beneath::open, QueueOffer{2, 16, wire::Bytes(wire::as_bytes("address"))});
+  const wire::Bytes offer =
+      encode_beneath(Beneath::open, QueueOffer{2, 16, 20, wire::Bytes(wire::as_bytes("address"))});
   const auto offered = decode_offer(wire::ByteView(offer).subspan(1));
   ASSERT_TRUE(offered);
   EXPECT_EQ(offered->life, 2U);
   EXPECT_EQ(offered->receives, 16U);
-  const wire::Bytes few = encode_beneath(Beneath::open, QueueOffer{2, 3, {}});
+  const wire::Bytes few = encode_beneath(Beneath::open, QueueOffer{2, 3, 20, {}});
   EXPECT_FALSE(decode_offer(wire::ByteView(few).subspan(1)));
-  const wire::Bytes none = encode_beneath(Beneath::open, QueueOffer{0, 16, {}});
+  const wire::Bytes none = encode_beneath(Beneath::open, QueueOffer{0, 16, 20, {}});
   EXPECT_FALSE(decode_offer(wire::ByteView(none).subspan(1)));
 
   const wire::Bytes receipt = encode_beneath(LinkReceipt{1, {2, 3}});

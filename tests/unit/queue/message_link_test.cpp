@@ -179,6 +179,45 @@ TEST_P(MessageLinkTest, CountsOfRequestsAreExact) {
   EXPECT_EQ(signaled, GetParam() == OrderClass::srd ? 800 : 200);
 }
 
+TEST_P(MessageLinkTest, AQueuePairOfFewRequestsCarriesThem) {
+  for (std::size_t requests = 1; requests <= 6; ++requests) {
+    initiator_.device.set().requests = owner_.device.set().requests = requests;
+    initiator_.link = nullptr;
+    owner_.link = nullptr;
+    run();
+    owner_.messages.clear();
+    initiator_.messages.clear();
+    connect_and_greet();
+    const auto texts = numbered(200);
+    for (const std::string& text : texts) {
+      initiator_.send(text);
+    }
+    run();
+    EXPECT_EQ(owner_.messages, texts) << requests;
+    for (const std::string& text : texts) {
+      initiator_.send(text);
+      owner_.send(text);
+    }
+    run();
+    EXPECT_EQ(owner_.messages.size(), 2 * texts.size()) << requests;
+    EXPECT_EQ(initiator_.messages, texts) << requests;
+  }
+}
+
+TEST_P(MessageLinkTest, WithTooFewReceivesTheyStayBeneath) {
+  initiator_.device.set().receives = kLeastMessageReceives - 1;
+  connect();
+  const auto texts = numbered(100);
+  for (const std::string& text : texts) {
+    initiator_.send(text);
+    run();
+  }
+  EXPECT_EQ(owner_.messages, texts);
+  EXPECT_EQ(initiator_.device.created, 0U);
+  ASSERT_EQ(initiator_.log.lines().size(), 1U);
+  EXPECT_NE(initiator_.log.lines()[0].find("4 are needed"), std::string::npos) << initiator_.log.lines()[0];
+}
+
 TEST_P(MessageLinkTest, NoSendEverLacksAReceive) {
   Random random(7);
   connect_and_greet();
@@ -281,8 +320,8 @@ TEST_P(MessageLinkTest, WhatNoPeerSaysEndsTheLinkAndNamesIt) {
       wire::Bytes(wire::as_bytes("\x63 unknown")),
       wire::Bytes(wire::as_bytes("\x05")),
       encode_beneath(MessageFrame{kFewMessages + 1, false, true, {}}),
-      encode_beneath(Beneath::open, QueueOffer{1, 16, {}}),
-      encode_beneath(Beneath::ready, QueueOffer{9, 16, {}}),
+      encode_beneath(Beneath::open, QueueOffer{1, 16, 20, {}}),
+      encode_beneath(Beneath::ready, QueueOffer{9, 16, 20, {}}),
       encode_beneath(LinkReceipt{1, {1000, 0}}),
       encode_beneath(LinkReceipt{1, {0, 1000}}),
   };
