@@ -267,5 +267,24 @@ TEST_F(ControlNetworkTest, NothingIsToldOnceALinkWasClosedAtWhateverMoment) {
   EXPECT_TRUE(eventually([&] { return owner.server.size() == 0; }));
 }
 
+// A later channel of the same process ends the one before, at the moment at which its own process closes it.
+TEST_F(ControlNetworkTest, LinkMayBeClosedWhileItIsTakenFromTheOtherEnd) {
+  ControlNode owner(loop, 1);
+  ControlNode user(loop, 2);
+  auto before = std::make_unique<Link>(user, owner.contact());
+  before->greet(1);
+  before->message(0);
+  for (std::uint64_t channel = 2; channel < 300; ++channel) {
+    auto next = std::make_unique<Link>(user, owner.contact());
+    next->greet(channel);
+    for (std::uint64_t spin = 0; spin < channel % 50 * 20; ++spin) {
+      static_cast<void>(before->events());
+    }
+    before = nullptr;
+    next->message(0);
+    before = std::move(next);
+  }
+}
+
 }  // namespace
 }  // namespace ferry::tcp::test

@@ -17,6 +17,16 @@ constexpr Duration kFirstRedial = std::chrono::milliseconds(2);
 ControlStream::ControlStream(const Context& context, queue::ControlEvents& events, ProcessId peer)
     : context_(context), events_(events), peer_(peer), redial_(*this) {}
 
+ControlStream::Telling::Telling(ControlStream& stream, const std::unique_lock<std::mutex>&) noexcept : stream_(stream) {
+  stream.teller_ = std::this_thread::get_id();
+}
+
+ControlStream::Telling::~Telling() {
+  const std::lock_guard lock(stream_.mutex_);
+  stream_.teller_ = {};
+  stream_.told_.notify_all();
+}
+
 // The channel keeps its stream: a poll goes on after the event in which the link was let go.
 std::shared_ptr<Channel> ControlStream::make_channel(Socket socket, ChannelBuffers buffers, const std::string& who) {
   return {new Channel(static_cast<ChannelEnd&>(*this), mutex_, std::move(socket), std::move(buffers), who,
@@ -168,6 +178,7 @@ void ControlStream::give_up(const Failure& why, PeerState state) noexcept {
     return;
   }
   state_ = State::ended;
+  const Telling telling(*this, lock);
   lock.unlock();
   events_.on_control_closed(why, state);
 }
@@ -198,8 +209,11 @@ void ControlStream::on_dialed(Dialer& dialer, Socket socket, const Welcome& welc
   }
   state_ = State::open;
   channel_ = channel;
-  lock.unlock();
-  events_.on_control_open();
+  {
+    const Telling telling(*this, lock);
+    lock.unlock();
+    events_.on_control_open();
+  }
   lock.lock();
   if (state_ == State::open) {
     channel->begin();  // not before: its events come behind this one
@@ -283,6 +297,7 @@ void ControlStream::on_broken(const Failure& why, PeerState state) noexcept {
   }
   state_ = State::ended;
   const auto channel = std::exchange(channel_, nullptr);
+  const Telling telling(*this, lock);
   lock.unlock();
   channel->end(false);
   if (why.code() == errc::malformed || why.code() == errc::too_large) {
@@ -308,6 +323,9 @@ void ControlStream::close() noexcept {
   if (has_dialed) {
     context_.channel.executor.cancel_timer(redial_);
   }
+  lock.lock();
+  const auto here = std::this_thread::get_id();
+  told_.wait(lock, [&] { return teller_ == std::thread::id() || teller_ == here; });
 }
 
 }  // namespace ferry::tcp

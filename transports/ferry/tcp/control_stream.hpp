@@ -5,9 +5,11 @@
 // time: a stream that dials has no channel, one that has a channel does not dial.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ferry/queue/control.hpp>
@@ -56,6 +58,18 @@ class ControlStream final : public std::enable_shared_from_this<ControlStream>,
     ControlStream& stream;
   };
 
+  // An event is under way that no poll or timer stands for once channel, dialer and timer are let go: close() waits.
+  class Telling {
+   public:
+    Telling(ControlStream& stream, const std::unique_lock<std::mutex>& lock) noexcept;  // locked
+    ~Telling();                                                                         // not locked
+    Telling(const Telling&) = delete;
+    Telling& operator=(const Telling&) = delete;
+
+   private:
+    ControlStream& stream_;
+  };
+
   // ChannelEnd.
   void fill(SendBuffer& out) noexcept override;
   Taken take(wire::ByteView bytes, std::size_t& count, Failure& why) noexcept override;
@@ -80,6 +94,8 @@ class ControlStream final : public std::enable_shared_from_this<ControlStream>,
 
   std::mutex mutex_;  // guards the channel and what follows
   State state_ = State::idle;
+  std::condition_variable told_;
+  std::thread::id teller_{};  // the thread that tells an event
   std::shared_ptr<Channel> channel_;
   MessageQueue messages_;
   MessageAssembly assembly_;  // the poller's
