@@ -183,7 +183,8 @@ Task<void> deadline_is_inherited(Cluster& cluster) {
   auto holding = start(held.actor.call<&Held::hold>(std::uint64_t{1}));
   auto is_held = until_held(held.actor, 1, cluster);
   co_await is_held;
-  const Limits limit{std::chrono::milliseconds(20), {}};
+  // Enough for the call to reach the relay, on an emulated machine too.
+  const Limits limit{std::chrono::milliseconds(cluster.traits().threads ? 500 : 20), {}};
   const errc code = co_await code_of(relay.call<&Relay::pass_on>(held.actor, std::uint64_t{5}).with(limit));
   // The inner call ends at the same moment, and the relay's answer may come before the caller gives up.
   EXPECT_TRUE(code == errc::timed_out || code == errc{}) << static_cast<int>(code);
