@@ -58,6 +58,7 @@ def verbs(run):
     """dev on soft-RoCE in a guest, or on the host's own RDMA devices: the suite and the transport's own tests"""
     if run.build("dev"):
         run.step("ci/rxe-guest", "ci/rxe_guest/check", echo=True)
+        run.step("two hosts", "tests/verbs/two_hosts", echo=True)
         # A device pins what it reaches, and the suite has a region of 5 GiB.
         run.ctest("dev", "verbs",
                   prefix=("ci/rxe-guest", "--memory", "9G", "--timeout", 1800, "--writable", LOGS, "--"))

@@ -29,8 +29,9 @@ class OverVerbs(unittest.TestCase, program.Checks):
             self.assertTrue(told["verified"])
 
     def test_parameter_server_learns(self):
-        told = self.succeed("parameter_server", "--data", "examples/parameter_server/digits.csv",
-                            "--transport", "verbs", "--workers", "2", "--epochs", "2")
+        data = "examples/parameter_server/digits.csv"
+        told = self.succeed("parameter_server", "--transport", "verbs", "--data", data, "--workers", "2", "--epochs",
+                            "2")
         self.assertIn("OK accuracy=0.9", told)
         self.assertIn("transport=verbs", told)
 
