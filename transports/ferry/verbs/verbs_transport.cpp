@@ -99,6 +99,10 @@ MemoryDomain* VerbsTransport::memory() noexcept {
   return &parts_->domain;
 }
 
+queue::Device& VerbsTransport::device() noexcept {
+  return *parts_->device;
+}
+
 std::unique_ptr<Connection> VerbsTransport::connect(const Peer& peer, ConnectionEvents& events, std::string& why) {
   if (peer.is_self()) {
     why = "it is this process itself";

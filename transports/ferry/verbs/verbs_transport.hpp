@@ -14,7 +14,10 @@
 
 namespace ferry {
 class NodeCore;
+namespace queue {
+class Device;
 }
+}  // namespace ferry
 
 namespace ferry::verbs {
 
@@ -40,6 +43,9 @@ class VerbsTransport final : public Transport {
   MemoryDomain* memory() noexcept override;
   std::unique_ptr<Connection> connect(const Peer& peer, ConnectionEvents& events, std::string& why) override;
   void shut_down() noexcept override;
+
+  // The device, for those that make queue pairs of their own. Theirs end before the transport does.
+  queue::Device& device() noexcept;
 
   // What is alive, for tests and reports.
   struct Holdings {
