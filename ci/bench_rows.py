@@ -99,8 +99,35 @@ def all_rows():
                     goal=("most", 10_000, ">= 100 k states/s")))
     rows.append(Row("sim", "idle queue pair of a simulated NIC", "sim/queue_bytes", "B",
                     goal=("most", 1024, "<= 1 KiB")))
+    rows += verbs_rows()
     rows.append(Row("idle", "idle with eight peers: share of a core", "idle/window", "share",
                     goal=("most", 0.01, "< 1 %")))
+    return rows
+
+
+def verbs_rows():
+    rows = []
+    for size in ["8", "4Ki"]:
+        rows.append(Row("verbs", f"verbs read {size}B (ib_read_lat)", f"verbs/latency/read/{size}/ferry",
+                        limit=f"verbs/latency/read/{size}/limit", goal=("times", 1.2, "<= 1.2 x ib_read_lat")))
+        rows.append(Row("verbs", f"verbs {size}B write, half a round trip (ib_write_lat)",
+                        f"verbs/ping_pong/{size}/ferry", limit=f"verbs/ping_pong/{size}/limit",
+                        goal=("times", 1.2, "<= 1.2 x ib_write_lat")))
+    for operation in ["read", "write"]:
+        for size in ["64Ki", "1Mi", "8Mi"]:
+            name = f"verbs/bandwidth/{operation}/{size}"
+            rows.append(Row("verbs", f"verbs {operation} {size}B, 128 at once (ib_{operation}_bw)", name + "/ferry",
+                            limit=name + "/limit", goal=("bandwidth", 0.95, f">= 0.95 x ib_{operation}_bw")))
+        name = f"verbs/rate/{operation}/64"
+        rows.append(Row("verbs", f"verbs {operation} 64B, 128 at once (ib_{operation}_bw)", name + "/ferry",
+                        limit=name + "/limit", goal=("rate", 0.9, f">= 0.9 x ib_{operation}_bw's rate")))
+    # What delivered costs over transmitted.
+    for size in ["8", "4Ki"]:
+        rows.append(Row("verbs", f"  delivered write {size}B (transmitted)", f"verbs/latency/delivered/{size}/ferry",
+                        limit=f"verbs/latency/write/{size}/ferry"))
+    for kind, size in [("bandwidth", "64Ki"), ("bandwidth", "1Mi"), ("bandwidth", "8Mi"), ("rate", "64")]:
+        rows.append(Row("verbs", f"  delivered write {size}B, 128 at once (transmitted)",
+                        f"verbs/{kind}/delivered/{size}/ferry", limit=f"verbs/{kind}/write/{size}/ferry"))
     return rows
 
 

@@ -26,9 +26,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "build/release/bin"
 OUT = ROOT / "build/bench"
 SIZES = {"8": 8, "4Ki": 4 << 10, "64Ki": 64 << 10, "1Mi": 1 << 20, "64Mi": 64 << 20}
-SECTIONS = ["shm", "other", "tcp", "calls", "memory", "idle", "sim"]
-FEWEST_ROUNDS = 7
+SECTIONS = ["shm", "other", "tcp", "calls", "memory", "idle", "sim", "verbs"]
+FEWEST_ROUNDS = 7  # but of verbs: --verbs-rounds
 TIME_LIMIT = 120  # seconds, of one program
+VERBS_ROUND_LIMIT = 120  # seconds, of a round of verbs
 TRACING = "/sys/kernel/tracing"
 
 
@@ -131,6 +132,21 @@ def ucx_tcp(samples):
     run_ucx(samples, "tcp", "tcp", tests)
 
 
+def run_verbs(samples, rounds):
+    """All rounds, ferry and perftest in turn, where there is an RDMA device: in one guest, or here."""
+    command = [ROOT / "ci/rxe-guest", "--timeout", str(VERBS_ROUND_LIMIT * rounds), "--", "ci/bench_verbs.py",
+               BIN / "ferry_bench", str(rounds)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    for line in done.stdout.splitlines():
+        if line.startswith('{"name"'):
+            figure = json.loads(line)
+            samples.add(figure["name"], figure["value"])
+        else:
+            say(line)
+    if done.returncode != 0:
+        raise SystemExit(f"ci/bench: verbs ended with {done.returncode}")
+
+
 def run_sim(samples):
     """sim_bench: nanoseconds of a step or a world, beside the least that any event loop takes for a step."""
     command = [BIN / "sim_bench", "--benchmark_format=json", "--benchmark_min_time=0.2"]
@@ -199,6 +215,8 @@ def steps_of(sections, has_ucx, has_caf):
 def main():
     parser = argparse.ArgumentParser(prog="ci/bench", description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=9, help=f"samples of each figure, at least {FEWEST_ROUNDS}")
+    parser.add_argument("--verbs-rounds", type=int, default=7, metavar="N",
+                        help="same of verbs, which is emulated and slow; with fewer than 7 the medians say little")
     parser.add_argument("sections", nargs="*", metavar="SECTION", help="of " + " ".join(SECTIONS) + "; none: all")
     options = parser.parse_args()
     sections = options.sections or SECTIONS
@@ -221,6 +239,10 @@ def main():
     if "idle" in sections:
         say(f"[{time.monotonic() - begin:4.0f} s] idle: 30 s of a process with eight peers")
         run_json(samples, [BIN / "ferry_bench", "idle"])
+
+    if "verbs" in sections:
+        say(f"[{time.monotonic() - begin:4.0f} s] verbs: {options.verbs_rounds} rounds where there is an RDMA device")
+        run_verbs(samples, options.verbs_rounds)
 
     rows = bench_rows.evaluate(samples.values, sections)
     OUT.mkdir(parents=True, exist_ok=True)

@@ -75,6 +75,17 @@ ferry::Task<void> Partner::pong(ferry::BufferRef to, std::uint64_t begin, std::u
   }
 }
 
+ferry::Task<void> Partner::bounce(ferry::BufferRef to, std::uint64_t rounds) {
+  ferry::vector<std::byte> local(to.size());
+  const std::size_t end = to.size() - sizeof(std::uint64_t);
+  auto& word = *reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(shared_.data()) + end);
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    wait_for_word(word, round);
+    *reinterpret_cast<std::uint64_t*>(local.data() + end) = round;
+    co_await to.write_from(std::span<const std::byte>(local), {.completion = ferry::transmitted});
+  }
+}
+
 void Partner::bare_pong(std::uint64_t begin, std::uint64_t rounds) {
   auto* const lines = reinterpret_cast<Line*>(mapping_.memory().data());
   for (std::uint64_t word = begin + 1; word <= begin + rounds; ++word) {

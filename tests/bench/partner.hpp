@@ -59,6 +59,9 @@ class Partner : public ferry::Actor {
   ferry::BufferRef line();
   ferry::Task<void> pong(ferry::BufferRef to, std::uint64_t begin, std::uint64_t rounds);
   void bare_pong(std::uint64_t begin, std::uint64_t rounds);
+  // Waits for the numbers 1 … rounds in the last word of what it shares, and writes as many bytes, transmitted, that
+  // end in the same, to `to`.
+  ferry::Task<void> bounce(ferry::BufferRef to, std::uint64_t rounds);
 
   // Listens; then serves one plain socket until it is closed.
   std::uint16_t listen();
@@ -69,7 +72,7 @@ class Partner : public ferry::Actor {
   static constexpr auto endpoints =
       ferry::endpoints<&Partner::process, &Partner::keep_to_core, &Partner::allocations, &Partner::share,
                        &Partner::register_other, &Partner::other_address, &Partner::map, &Partner::line, &Partner::pong,
-                       &Partner::bare_pong, &Partner::listen, &Partner::serve, &Partner::echo>;
+                       &Partner::bare_pong, &Partner::bounce, &Partner::listen, &Partner::serve, &Partner::echo>;
 
  private:
   ferry::ActorContext& context_;

@@ -12,6 +12,8 @@ ferry::Task<int> measure_shared_memory(ferry::Context context);
 ferry::Task<int> measure_other_memory(ferry::Context context);
 // The same over tcp beside a plain socket.
 ferry::Task<int> measure_tcp(ferry::Context context);
+// Over verbs as perftest measures: one at a time, 128 at once, and to and fro into memory that is polled.
+ferry::Task<int> measure_verbs(ferry::Context context);
 // Calls to an actor of another process, over whatever transport the program runs on, beside its round trip.
 ferry::Task<int> measure_remote_calls(ferry::Context context);
 // Calls between two actors of this process, at depth 1 and 64.

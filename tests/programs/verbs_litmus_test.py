@@ -31,7 +31,8 @@ class OverVerbs(unittest.TestCase, program.Checks):
                 was_not.add(line["litmus"])
                 continue
             was_run.add(line["litmus"])
-            self.assertEqual([line["result"], line["weaker"], sum(line["hits"]) + line["stuck"]], ["ok", [], runs], line)
+            ended = sum(line["hits"]) + line["stuck"]
+            self.assertEqual([line["result"], line["weaker"], ended], ["ok", [], runs], line)
         return was_run, was_not
 
     def test_no_test_of_the_suite_shows_what_portable_does_not_have(self):
