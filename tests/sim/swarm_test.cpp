@@ -180,7 +180,10 @@ TEST(Swarm, ArtefactsNameTheirFaultsOrAreRefused) {
     const auto result = replay(artefact, {}, bearing());
     return result ? std::string("it ran") : result.error().to_text();
   };
-  EXPECT_THAT(refusal("ferry-sim-failure 1\nseed 5\nhosts x\nchoices 0\n"), HasSubstr("\"hosts NUMBER\" expected"));
+  EXPECT_THAT(refusal("ferry-sim-failure 1\nseed 5\nhosts x\nchoices 0\n"),
+              HasSubstr("\"hosts NUMBER\", from 1 to 4096, expected"));
+  EXPECT_THAT(refusal("ferry-sim-failure 1\nseed 5\nhosts 0\nchoices 0\n"), HasSubstr("from 1 to 4096"));
+  EXPECT_THAT(refusal("ferry-sim-failure 1\nseed 5\nhosts 9999\nchoices 0\n"), HasSubstr("from 1 to 4096"));
   EXPECT_THAT(refusal("ferry-sim-failure 1\nseed 5\nswarm crash,flood\nchoices 0\n"),
               HasSubstr("\"flood\" is no fault; all of them: crash,pause,"));
   EXPECT_EQ(refusal("ferry-sim-failure 1\nseed 5\nhosts 2\nswarm crash\nchoices 0\n"), "it ran");

@@ -33,7 +33,7 @@ inline constexpr std::size_t kMessageReceives = 16;                 // posted at
 inline constexpr std::size_t kReceiptReceives = 2;                  // of these, for receipts alone
 inline constexpr std::size_t kLeastMessageReceives = 4;             // that the other end must have
 inline constexpr std::size_t kMessageSlots = kMessageReceives + 4;  // of what is sent; unsignaled ones included
-inline constexpr std::size_t kMessageSlotBytes = 1024;              // of a Send; longer messages take several
+inline constexpr std::size_t kMessageSlotBytes = 4096;              // of a Send; longer messages take several
 inline constexpr std::uint64_t kSignaledEvery = 4;                  // Sends, so that slots come back
 inline constexpr std::uint32_t kMessageLives = 64;                  // queue pairs of one link, one after the other
 

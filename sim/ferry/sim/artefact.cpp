@@ -157,8 +157,8 @@ Result<WorldResult> replay(std::string_view artefact, const WorldOptions& option
   again.hosts = 1;
   again.swarm = Faults::none;
   if (line.starts_with(kHostsLine)) {
-    if (!number_behind(line, kHostsLine, again.hosts)) {
-      return refuse("\"hosts NUMBER\"", line);
+    if (!number_behind(line, kHostsLine, again.hosts) || again.hosts == 0 || again.hosts > kMostHosts) {
+      return refuse(fmt::format("\"hosts NUMBER\", from 1 to {},", kMostHosts), line);
     }
     line = next_line();
   }

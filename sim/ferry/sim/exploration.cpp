@@ -27,13 +27,19 @@ std::vector<std::string> Exploration::unreached() const {
 }
 
 std::string Exploration::to_text() const {
+  const bool lacks_marks = requires_marks && !failure && !unreached().empty();
   std::string text = failure ? fmt::format("world {} failed: {}", worlds, failure->smallest.to_text())
-                             : fmt::format("{} worlds passed", worlds);
+                     : lacks_marks
+                         ? fmt::format("failed: marks were not reached, though each of {} worlds passed", worlds)
+                         : fmt::format("{} worlds passed", worlds);
   if (!struck.empty()) {
     text += "; struck: " + counts(struck);
   }
   if (!found.empty()) {
     text += "; findings: " + counts(found);
+  }
+  if (failure) {  // later worlds might have reached them
+    return text;
   }
   std::string never;
   for (const std::string& name : unreached()) {

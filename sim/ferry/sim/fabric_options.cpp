@@ -22,6 +22,12 @@ Failure check(const FabricOptions& options) {
         "FabricOptions::requests, receives, reads, window, completions, message and bytes_per_microsecond are "
         "at least 1");
   }
+  if (options.receives < queue::kLeastMessageReceives || options.message < queue::kCommandBytes) {
+    return refuse(
+        fmt::format("FabricOptions::receives is {} and message {}; the library needs {} receives of a queue "
+                    "pair, and requests of {} bytes",
+                    options.receives, options.message, queue::kLeastMessageReceives, queue::kCommandBytes));
+  }
   if (options.latency < Duration::zero() || options.hold < Duration::zero() || options.start_time < Duration::zero()) {
     return refuse("FabricOptions::latency, hold and start_time are not negative");
   }

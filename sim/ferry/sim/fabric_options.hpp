@@ -34,12 +34,12 @@ struct FabricOptions {
   std::size_t mtu = 4096;              // bytes of a packet, at most: a multiple of the granule
   std::size_t granule = 8;             // bytes that never tear when aligned: 1, 8 or 64
   std::size_t requests = 1024;         // of a queue pair, posted and not completed
-  std::size_t receives = 1024;         // same
+  std::size_t receives = 1024;         // same; at least 4
   std::size_t reads = 16;              // gets and atomics of a queue pair under way; more stall what is behind them
   std::size_t window = 64;             // packets of a queue pair sent and not acknowledged
   std::size_t completions = 1U << 20;  // of a process, not polled; one more is lost and takes its queue pair with it
   std::size_t queue_pairs = 1U << 16;  // of a process
-  std::uint64_t message = std::uint64_t{1} << 30;  // bytes of one request
+  std::uint64_t message = std::uint64_t{1} << 30;  // bytes of one request; at least queue::kCommandBytes
   // Bytes that a process may have registered, what the library needs for itself included; more is refused.
   std::uint64_t locked_memory = kNoLimit;
 

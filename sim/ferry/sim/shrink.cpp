@@ -28,7 +28,11 @@ class Shrinker {
     fewer_parts();
     fewer_hosts();
     fewer_choices();
-    while (fewer_parts() | fewer_hosts()) {
+    for (;;) {
+      const bool has_fewer_parts = fewer_parts();
+      if (!fewer_hosts() && !has_fewer_parts) {
+        break;
+      }
       fewer_choices();
     }
     drop_idle_omissions();

@@ -17,15 +17,13 @@ namespace {
 
 constexpr std::size_t kMaxProcesses = (std::size_t{1} << 20) - 1;  // Scheduler packs the number into 20 bits
 
-constexpr std::size_t kMaxHosts = 4096;
-
 WorldOptions checked(const WorldOptions& options) {
   if (Failure refused = check(options.fabric)) {
     throw Error(refused);
   }
-  if (options.hosts == 0 || options.hosts > kMaxHosts) {
+  if (options.hosts == 0 || options.hosts > kMostHosts) {
     throw Error(Failure(errc::invalid_argument,
-                        fmt::format("WorldOptions::hosts is {}; a world has 1 to {}", options.hosts, kMaxHosts)));
+                        fmt::format("WorldOptions::hosts is {}; a world has 1 to {}", options.hosts, kMostHosts)));
   }
   return options;
 }

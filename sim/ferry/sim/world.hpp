@@ -44,6 +44,8 @@ enum class Placement : std::uint8_t {
   with_parent  // on its parent's host
 };
 
+inline constexpr std::size_t kMostHosts = 4096;  // of a world
+
 struct WorldOptions {
   std::uint64_t seed = 0;
   std::uint64_t steps = 5'000'000;  // at most

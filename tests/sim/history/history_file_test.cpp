@@ -86,6 +86,7 @@ TEST(HistoryFile, WhatIsWrongIsNamedWithItsLineAndWhatWasExpected) {
       {head + "{\"caller\":\"" + std::string(90, 'x') + "\",\"call\":\"read\"}",
        "f:2: \"caller\" is \"" + std::string(59, 'x') + "…; expected a 64-bit integer"},
       {head + "nonsense\n", "f:2: this is no JSON; expected an object on each line"},
+      {head + "[1e999]\n", "f:2: a number is too large for any machine; expected integers of 64 bits"},
       {head + "[1]\n", "f:2: found array; expected an object on each line"},
       {"{\"model\":\"tree\"}\n", "f:1: \"tree\" is no model; expected one of register, lock, queue"},
       {"{\"model\":7}\n", "f:1: \"model\" is 7; expected one of register, lock, queue"},

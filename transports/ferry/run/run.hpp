@@ -52,7 +52,8 @@ int run(const NodeOptions& options, ActorList<T...> classes, F program) {
 // The arguments are the program's own: ferry reads none of them. Spawned processes get the same.
 template <class... T, detail::Program F>
 int run(int /*argc*/, char** /*argv*/, ActorList<T...> classes, F program) {
-  return ferry::run(NodeOptions{}, classes, std::move(program));
+  const NodeOptions options;  // not a temporary: g++ 12 -O3 says of its strings that they may be uninitialized
+  return ferry::run(options, classes, std::move(program));
 }
 
 namespace detail {

@@ -130,6 +130,8 @@ class Reader {
       line = json::parse(text, LineRules());
     } catch (const json::parse_error&) {
       throw Wrong("this is no JSON; expected an object on each line");
+    } catch (const json::out_of_range&) {
+      throw Wrong("a number is too large for any machine; expected integers of 64 bits");
     }
     if (!line.is_object()) {
       throw Wrong(fmt::format("found {}; expected an object on each line", line.type_name()));
