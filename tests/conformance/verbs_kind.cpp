@@ -33,6 +33,7 @@ std::vector<const ClusterKind*> cluster_kinds() {
   static const RealKind verbs("verbs",
                               {.completes_inline = false,
                                .needs_owner = false,
+                               .tears_words = true,  // soft-RoCE: the kernel copies
                                .can_restart = true,
                                .can_freeze = true,
                                .owner_checks_generations = false,

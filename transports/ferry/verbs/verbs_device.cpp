@@ -72,6 +72,7 @@ VerbsDevice::VerbsDevice(std::shared_ptr<ProtectionDomain> domain, std::shared_p
   limits_.order = order_of(context(), options.order);
   limits_.atomics = device.atomic_cap != IBV_ATOMIC_NONE;
   limits_.message = std::max<std::uint64_t>(context().port().max_msg_sz, 4096);
+  limits_.granule = context().is_soft_roce() ? 1 : 8;  // rdma_rxe copies bytes (rep movsb), which tears words
   limits_.requests = static_cast<std::size_t>(std::max(device.max_qp_wr, 1));
   limits_.receives = limits_.requests;
   const auto reads = static_cast<std::size_t>(std::max(std::min(device.max_qp_rd_atom, device.max_qp_init_rd_atom), 1));
