@@ -53,7 +53,6 @@ WorkStatus status_of(ibv_wc_status status) noexcept {
     case IBV_WC_REM_INV_REQ_ERR:
       return WorkStatus::remote_refusal;
     case IBV_WC_LOC_LEN_ERR:
-    case IBV_WC_LOC_QP_OP_ERR:
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
     case IBV_WC_MW_BIND_ERR:
@@ -63,7 +62,8 @@ WorkStatus status_of(ibv_wc_status status) noexcept {
     case IBV_WC_WR_FLUSH_ERR:
       return WorkStatus::flushed;
     default:
-      return WorkStatus::unreachable;  // nothing is known of what the other end did
+      // Nothing is known of what the other end did. IBV_WC_LOC_QP_OP_ERR too: soft-RoCE says so where its port is down.
+      return WorkStatus::unreachable;
   }
 }
 
