@@ -33,8 +33,16 @@ FrameReceipt MessageLink::receipt() noexcept {
 }
 
 void MessageLink::pump() {
-  while (state_ == State::ready && !waiting_.empty() && has_room_there() && queue_.sends->has_free()) {
+  while (state_ == State::ready && !waiting_.empty()) {
     const wire::Bytes& message = waiting_.front();
+    if (message.size() > kMessageSends * (kMessageSlotBytes - kFrameHeader)) {  // a stream is the better way for it
+      beneath_->send(encode_beneath(MessageFrame{next_number_++, true, true, {message.data(), message.size()}}));
+      waiting_.pop_front();
+      continue;
+    }
+    if (!has_room_there() || !queue_.sends->has_free()) {
+      return;
+    }
     const wire::ByteView rest = wire::ByteView(message).subspan(offset_);
     const wire::ByteView part = rest.first(std::min(rest.size(), kMessageSlotBytes - kFrameHeader));
     const bool is_last = part.size() == rest.size();

@@ -34,8 +34,9 @@ inline constexpr std::size_t kReceiptReceives = 2;                  // of these,
 inline constexpr std::size_t kLeastMessageReceives = 4;             // that the other end must have
 inline constexpr std::size_t kMessageSlots = kMessageReceives + 4;  // of what is sent; unsignaled ones included
 inline constexpr std::size_t kMessageSlotBytes = 4096;              // of a Send; longer messages take several
-inline constexpr std::uint64_t kSignaledEvery = 4;                  // Sends, so that slots come back
-inline constexpr std::uint32_t kMessageLives = 64;                  // queue pairs of one link, one after the other
+inline constexpr std::size_t kMessageSends = 4;     // of a message, at most: longer ones stay on the link beneath
+inline constexpr std::uint64_t kSignaledEvery = 4;  // Sends, so that slots come back
+inline constexpr std::uint32_t kMessageLives = 64;  // queue pairs of one link, one after the other
 
 inline constexpr std::uint64_t kLeastPacket = 256;  // bytes of the shortest packets that devices use
 inline constexpr std::size_t kAddressBytes = 64;    // of a queue pair

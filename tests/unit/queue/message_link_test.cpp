@@ -146,7 +146,7 @@ TEST_P(MessageLinkTest, AFewMessagesNeedNoQueuePair) {
 
 TEST_P(MessageLinkTest, LongMessagesTakeAsFewSendsAsTheyNeed) {
   connect_and_greet();
-  for (const std::size_t size : {std::size_t{0}, kFrame, kFrame + 1, 100 * kFrame}) {
+  for (const std::size_t size : {std::size_t{0}, kFrame, kFrame + 1, kMessageSends * kFrame}) {
     const std::size_t before = initiator_.device.executed.size();
     std::string text(size, 'x');
     for (std::size_t index = 0; index < size; ++index) {
@@ -158,6 +158,19 @@ TEST_P(MessageLinkTest, LongMessagesTakeAsFewSendsAsTheyNeed) {
     owner_.messages.clear();
     EXPECT_EQ(initiator_.device.executed.size() - before, std::max<std::size_t>(1, (size + kFrame - 1) / kFrame));
   }
+}
+
+TEST_P(MessageLinkTest, VeryLongMessagesStayBeneathAndKeepTheirPlace) {
+  connect_and_greet();
+  std::vector<std::string> texts;
+  for (std::size_t index = 0; index < 60; ++index) {
+    texts.push_back(std::string(index % 3 == 1 ? 100 * kFrame : index, static_cast<char>('a' + index % 26)));
+    ASSERT_TRUE(initiator_.send(texts.back()));
+  }
+  const std::size_t before = initiator_.device.executed.size();
+  run();
+  EXPECT_EQ(owner_.messages, texts);
+  EXPECT_EQ(initiator_.device.executed.size() - before, 40U);
 }
 
 TEST_P(MessageLinkTest, CountsOfRequestsAreExact) {
@@ -357,7 +370,7 @@ class RandomMessages : public MessageLinkTest {
     End* const ends[2] = {&initiator_, &owner_};
     for (std::size_t turn = 0; turn < 400; ++turn) {
       const std::size_t from = turn == 0 ? 0 : random_.below(2);
-      const std::size_t size = random_.below(8) == 0 ? random_.below(3 * kFrame) : random_.below(40);
+      const std::size_t size = random_.below(8) == 0 ? random_.below(7 * kFrame) : random_.below(40);
       sent[from].push_back(fmt::format("{} {}", turn, std::string(size, 'x')));
       ASSERT_TRUE(ends[from]->send(sent[from].back()));
       disturb(*ends[random_.below(2)]);
