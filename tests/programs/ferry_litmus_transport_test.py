@@ -109,7 +109,9 @@ class Failing(Folder):
     def test_a_transport_that_is_not_there_is_said(self):
         devices = pathlib.Path("/sys/class/infiniband")
         if not (devices.is_dir() and any(devices.iterdir())):
-            self.refuse("verbs", command=[SUITE[0], "--transport", "verbs"])
+            done = program.run(NAME, SUITE[0], "--transport", "verbs")
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, "this host has no RDMA device|this build has no verbs transport")
 
     def test_a_process_that_dies_ends_the_run(self):
         path = self.file("litmus K\ninit a@A=1 x@B=0\nqueue q A B\nthread A on A\nput q x@B <- a@A\npoll q\n"

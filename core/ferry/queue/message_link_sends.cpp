@@ -21,9 +21,10 @@ void MessageLink::be_ready() noexcept {
   }
 }
 
-// Where Sends pass each other, frames that came too early fill the other end's memory until the missing one comes.
+// Frames that come before one that takes longer, on the other way or where Sends pass each other, fill the other end's
+// memory.
 bool MessageLink::has_room_there() const noexcept {
-  return credits() > kReceiptReceives && next_number_ - std::max(first_number_, acknowledged_ + 1) < kMessageReceives;
+  return next_number_ - std::max(first_number_, acknowledged_ + 1) < kMessageReceives;
 }
 
 FrameReceipt MessageLink::receipt() noexcept {
@@ -33,14 +34,14 @@ FrameReceipt MessageLink::receipt() noexcept {
 }
 
 void MessageLink::pump() {
-  while (state_ == State::ready && !waiting_.empty()) {
+  while (state_ == State::ready && !waiting_.empty() && has_room_there()) {
     const wire::Bytes& message = waiting_.front();
     if (message.size() > kMessageSends * (kMessageSlotBytes - kFrameHeader)) {  // a stream is the better way for it
       beneath_->send(encode_beneath(MessageFrame{next_number_++, true, true, {message.data(), message.size()}}));
       waiting_.pop_front();
       continue;
     }
-    if (!has_room_there() || !queue_.sends->has_free()) {
+    if (credits() <= kReceiptReceives || !queue_.sends->has_free()) {
       return;
     }
     const wire::ByteView rest = wire::ByteView(message).subspan(offset_);

@@ -173,6 +173,24 @@ TEST_P(MessageLinkTest, VeryLongMessagesStayBeneathAndKeepTheirPlace) {
   EXPECT_EQ(initiator_.device.executed.size() - before, 40U);
 }
 
+// The receiver would have to keep what comes before a Send that takes long.
+TEST_P(MessageLinkTest, LongOnesDoNotRunFarAheadOfWhatIsOnTheQueuePair) {
+  connect_and_greet();
+  initiator_.device.is_held = true;
+  std::vector<std::string> texts{"short"};
+  ASSERT_TRUE(initiator_.send(texts.back()));
+  for (std::size_t index = 0; index < 4 * kMessageReceives; ++index) {
+    texts.push_back(std::string(100 * kFrame, 'x'));
+    ASSERT_TRUE(initiator_.send(texts.back()));
+  }
+  run();
+  EXPECT_TRUE(owner_.messages.empty());
+  initiator_.device.release();
+  run();
+  EXPECT_EQ(owner_.messages, texts);
+  EXPECT_TRUE(owner_.codes.empty());
+}
+
 TEST_P(MessageLinkTest, CountsOfRequestsAreExact) {
   connect_and_greet();
   const std::size_t sent = initiator_.device.executed.size();
