@@ -8,6 +8,21 @@
 #include <fmt/format.h>
 
 namespace ferry::tcp {
+
+std::optional<wire::FrameHeader> whole_header(wire::ByteView bytes, Taken& otherwise, Failure& why) {
+  if (bytes.size() < wire::kFrameHeaderSize) {
+    otherwise = Taken::need_more;
+    return std::nullopt;
+  }
+  const auto header = get_header(bytes);
+  if (!header) {
+    why = header.error();
+    otherwise = Taken::ended;
+    return std::nullopt;
+  }
+  return *header;
+}
+
 namespace {
 
 // Silence is counted in ticks in which nothing came, not read off a clock: a process that was itself stopped for a

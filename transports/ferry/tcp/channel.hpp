@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <ferry/base/executor.hpp>
 #include <ferry/tcp/buffers.hpp>
+#include <ferry/tcp/frames.hpp>
 #include <ferry/tcp/socket.hpp>
 #include <ferry/transport/connection.hpp>
 #include <ferry/transport/node_core.hpp>
@@ -26,6 +28,9 @@ enum class Taken : unsigned char {
   no_room,    // what it asks for has no room in the send buffer; later
   ended       // nothing more is to be read
 };
+
+// The header that begins here. None: it is not all there, or malformed; `otherwise` and `why` are what take() answers.
+std::optional<wire::FrameHeader> whole_header(wire::ByteView bytes, Taken& otherwise, Failure& why);
 
 class ChannelEnd {
  public:

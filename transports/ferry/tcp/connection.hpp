@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <ferry/tcp/channel.hpp>
-#include <ferry/tcp/dialer.hpp>
+#include <ferry/tcp/dial_plan.hpp>
 #include <ferry/tcp/messages.hpp>
 #include <ferry/tcp/requests.hpp>
 #include <ferry/transport/connection.hpp>
@@ -84,9 +84,7 @@ class TcpConnection final : public Connection, private ChannelEnd, private Diale
   // connection_dial.cpp
   void dial_next() noexcept;
   void redial() noexcept;
-  std::shared_ptr<Dialer> make_dialer(const std::string& text, DialFailure& failure);
   void give_up_dialing(const Failure* reason, PeerState state) noexcept;
-  void note_failure(const DialFailure& failure);
   void open_channel(Socket socket, const std::string& where, const Welcome& welcome) noexcept;
 
   // connection_control.cpp
@@ -121,13 +119,7 @@ class TcpConnection final : public Connection, private ChannelEnd, private Diale
 
   // While dialing.
   std::shared_ptr<Dialer> dialer_;
-  std::vector<std::string> targets_;
-  std::size_t next_target_ = 0;
-  TimePoint dial_until_{};
-  std::string dial_failures_;
-  bool all_refused_ = true;
-  errc answered_ = errc::peer_unreachable;  // with which refusal a ferry process answered, if one did
-  int redials_ = 0;
+  DialPlan plan_;
   RedialTimer redial_;
   std::uint64_t last_channel_ = 0;  // its number
   std::string where_;               // of the last channel

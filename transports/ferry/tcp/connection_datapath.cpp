@@ -83,13 +83,10 @@ Taken TcpConnection::take(wire::ByteView bytes, std::size_t& count, Failure& why
 }
 
 Taken TcpConnection::take_frame(wire::ByteView bytes, std::size_t& count, Failure& why) {
-  if (bytes.size() < wire::kFrameHeaderSize) {
-    return Taken::need_more;
-  }
-  const auto header = get_header(bytes);
+  Taken otherwise{};
+  const auto header = whole_header(bytes, otherwise, why);
   if (!header) {
-    why = header.error();
-    return Taken::ended;
+    return otherwise;
   }
   const Kind kind{header->kind};
   const std::size_t head = kind == Kind::data || kind == Kind::message ? 0 : header->length;

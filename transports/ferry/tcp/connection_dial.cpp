@@ -8,13 +8,6 @@
 #include <ferry/base/check.hpp>
 
 namespace ferry::tcp {
-namespace {
-
-// A connection that is cut during its handshake is tried again, at first soon.
-constexpr int kRedials = 6;
-constexpr Duration kFirstRedial = std::chrono::milliseconds(2);
-
-}  // namespace
 
 void TcpConnection::open() noexcept {
   std::unique_lock lock(mutex_);
@@ -22,13 +15,6 @@ void TcpConnection::open() noexcept {
   const Calling calling(*this, lock);
   state_ = State::dialing;
   const TimePoint now = context_.executor.now();
-  targets_.clear();
-  next_target_ = 0;
-  dial_failures_.clear();
-  all_refused_ = true;
-  answered_ = errc::peer_unreachable;
-  redials_ = 0;
-  dial_until_ = saturating_add(now, node_.limits().handshake);
   // A higher number than any earlier one of this process's, also of an earlier connection to the same peer.
   last_channel_ = std::max(last_channel_ + 1, static_cast<std::uint64_t>(now.time_since_epoch().count()));
   lock.unlock();
@@ -43,41 +29,9 @@ void TcpConnection::open() noexcept {
     lock.unlock();
     return;
   }
-  targets_ = std::move(targets);
+  plan_.begin(std::move(targets), saturating_add(now, node_.limits().handshake));
   lock.unlock();
   dial_next();
-}
-
-std::shared_ptr<Dialer> TcpConnection::make_dialer(const std::string& text, DialFailure& failure) {
-  const auto endpoint = endpoint_from_string(text);
-  if (!endpoint) {
-    failure.why = endpoint.error();
-    return nullptr;
-  }
-  const auto address = socket_address(*endpoint);
-  if (!address) {
-    failure.why = address.error();
-    return nullptr;
-  }
-  Hello hello;
-  hello.wanted = peer_.id();
-  hello.self = node_.self();
-  hello.channel = last_channel_;
-  auto handshake =
-      InitiatorHandshake::create(node_.secret(), hello, Introduction{node_.name(), node_.contact().addresses});
-  if (!handshake) {
-    failure.why = handshake.error();
-    return nullptr;
-  }
-  return Dialer::create(*this, context_, *address, std::move(*handshake), failure);
-}
-
-void TcpConnection::note_failure(const DialFailure& failure) {
-  dial_failures_ += fmt::format("{}{}", dial_failures_.empty() ? "" : "; ", failure.why.detail());
-  all_refused_ &= failure.refused;
-  if (is_an_answer(failure.why.code())) {
-    answered_ = failure.why.code();
-  }
 }
 
 // Tries the next address; reports when there is none. This thread is listed as calling.
@@ -87,29 +41,31 @@ void TcpConnection::dial_next() noexcept {
     if (state_ != State::dialing) {
       return;
     }
-    if (next_target_ == targets_.size()) {
+    if (plan_.is_over()) {
       lock.unlock();
       give_up_dialing(nullptr, PeerState::unknown);
       return;
     }
-    const std::string target = targets_[next_target_];
-    const Duration left = dial_until_ - context_.executor.now();
-    const Duration limit = std::max<Duration>(left / static_cast<int>(targets_.size() - next_target_), Duration(1));
-    ++next_target_;
+    const DialPlan::Attempt attempt = plan_.next(context_.executor.now());
     ++last_channel_;  // the owner may have begun to take over to an attempt that was cut
+    Hello hello;
+    hello.wanted = peer_.id();
+    hello.self = node_.self();
+    hello.channel = last_channel_;
     lock.unlock();
     DialFailure failure;
-    auto dialer = make_dialer(target, failure);
+    auto dialer = Dialer::create(*this, context_, attempt.target, node_.secret(), hello,
+                                 Introduction{node_.name(), node_.contact().addresses}, failure);
     lock.lock();
     if (state_ != State::dialing) {
       return;
     }
     if (dialer != nullptr) {
       dialer_ = std::move(dialer);
-      dialer_->begin(limit);
+      dialer_->begin(attempt.limit);
       return;
     }
-    note_failure(failure);
+    static_cast<void>(plan_.failed(failure, context_.executor.now()));  // it was not begun, so not cut
   }
 }
 
@@ -120,13 +76,8 @@ void TcpConnection::give_up_dialing(const Failure* reason, PeerState state) noex
     return;
   }
   state_ = State::idle;
-  const bool is_refused = !targets_.empty() && all_refused_;
-  const errc code = !was_open_ ? answered_ : is_refused ? errc::peer_lost : errc::peer_unreachable;
-  const Failure why = reason != nullptr  ? *reason
-                      : targets_.empty() ? Failure(errc::peer_unreachable, "no tcp address of it is known")
-                                         : Failure(code, dial_failures_);
-  // A process listens as long as it lives.
-  const PeerState fate = reason != nullptr ? state : is_refused ? PeerState::gone : PeerState::unknown;
+  const Failure why = reason != nullptr ? *reason : plan_.verdict(was_open_, "no tcp address of it is known");
+  const PeerState fate = reason != nullptr ? state : plan_.fate();
   changed_.notify_all();
   lock.unlock();
   events_.on_closed(*this, why, fate);
@@ -139,12 +90,8 @@ void TcpConnection::on_dial_failed(Dialer& dialer, const DialFailure& failure) n
   }
   const Calling calling(*this, lock);
   const auto ended = std::exchange(dialer_, nullptr);
-  const TimePoint again = saturating_add(context_.executor.now(), kFirstRedial * (1 << redials_));
   const bool was_replaced = failure.other_process && was_open_ && ended->where() == where_;
-  const bool redial = failure.interrupted && redials_ < kRedials && again < dial_until_;
-  if (!redial) {
-    note_failure(failure);
-  }
+  const auto again = plan_.failed(failure, context_.executor.now());
   lock.unlock();
   ended->end();
   // Where a channel led to the wanted process, another can only be its successor. An address that comes with a
@@ -153,15 +100,14 @@ void TcpConnection::on_dial_failed(Dialer& dialer, const DialFailure& failure) n
     give_up_dialing(&failure.why, PeerState::other_incarnation);
     return;
   }
-  if (!redial) {
+  if (!again) {
     dial_next();
     return;
   }
   lock.lock();
   if (state_ == State::dialing) {
-    ++redials_;
-    --next_target_;
-    context_.executor.start_timer(redial_, again);
+    plan_.repeat();
+    context_.executor.start_timer(redial_, *again);
   }
   lock.unlock();
 }

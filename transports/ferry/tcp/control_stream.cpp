@@ -6,13 +6,6 @@
 #include <fmt/format.h>
 
 namespace ferry::tcp {
-namespace {
-
-// As in connection_dial.cpp: a connection that is cut during its handshake is tried again, at first soon.
-constexpr int kRedials = 6;
-constexpr Duration kFirstRedial = std::chrono::milliseconds(2);
-
-}  // namespace
 
 ControlStream::ControlStream(const Context& context, queue::ControlEvents& events, ProcessId peer)
     : context_(context), events_(events), peer_(peer), redial_(*this) {}
@@ -45,36 +38,10 @@ void ControlStream::begin(Socket socket, ChannelBuffers buffers, const std::stri
 void ControlStream::dial(std::vector<std::string> targets, std::shared_ptr<DialMemory> memory) noexcept {
   const std::lock_guard lock(mutex_);
   state_ = State::dialing;
-  targets_ = std::move(targets);
   memory_ = std::move(memory);
   const TimePoint now = context_.channel.executor.now();
-  dial_until_ = saturating_add(now, context_.node.limits().handshake);
+  plan_.begin(std::move(targets), saturating_add(now, context_.node.limits().handshake));
   context_.channel.executor.start_timer(redial_, now);  // no event comes from inside this call
-}
-
-std::shared_ptr<Dialer> ControlStream::make_dialer(const std::string& text, std::uint64_t number,
-                                                   DialFailure& failure) {
-  const auto endpoint = endpoint_from_string(text);
-  if (!endpoint) {
-    failure.why = endpoint.error();
-    return nullptr;
-  }
-  const auto address = socket_address(*endpoint);
-  if (!address) {
-    failure.why = address.error();
-    return nullptr;
-  }
-  Hello hello;
-  hello.wanted = peer_;
-  hello.self = context_.node.self();
-  hello.channel = number;
-  auto handshake = InitiatorHandshake::create(context_.secret, hello,
-                                              Introduction{context_.node.name(), context_.node.contact().addresses});
-  if (!handshake) {
-    failure.why = handshake.error();
-    return nullptr;
-  }
-  return Dialer::create(static_cast<DialerEvents&>(*this), context_.channel, *address, std::move(*handshake), failure);
 }
 
 // Tries the next address; reports when there is none.
@@ -85,37 +52,36 @@ void ControlStream::dial_next() noexcept {
     if (state_ != State::dialing) {
       return;
     }
-    if (next_target_ == targets_.size()) {
+    if (plan_.is_over()) {
       lock.unlock();
       give_up_all();
       return;
     }
-    const std::string target = targets_[next_target_];
     const TimePoint now = context_.channel.executor.now();
-    const Duration limit =
-        std::max<Duration>((dial_until_ - now) / static_cast<int>(targets_.size() - next_target_), Duration(1));
-    ++next_target_;
-    std::uint64_t number = 0;
+    const DialPlan::Attempt attempt = plan_.next(now);
+    Hello hello;
+    hello.wanted = peer_;
+    hello.self = context_.node.self();
     {
       // Higher than any earlier one of this process's, also of one that was cut while the owner began to take over.
       const std::lock_guard guard(memory_->mutex);
-      number = memory_->last_socket =
+      hello.channel = memory_->last_socket =
           std::max(memory_->last_socket + 1, static_cast<std::uint64_t>(now.time_since_epoch().count()));
     }
     lock.unlock();
     DialFailure failure;
-    auto dialer = make_dialer(target, number, failure);
+    auto dialer = Dialer::create(static_cast<DialerEvents&>(*this), context_.channel, attempt.target, context_.secret,
+                                 hello, Introduction{context_.node.name(), context_.node.contact().addresses}, failure);
     lock.lock();
     if (state_ != State::dialing) {
       return;
     }
     if (dialer != nullptr) {
       dialer_ = std::move(dialer);
-      dialer_->begin(limit);
+      dialer_->begin(attempt.limit);
       return;
     }
-    dial_failures_ += fmt::format("{}{}", dial_failures_.empty() ? "" : "; ", failure.why.detail());
-    all_refused_ &= failure.refused;
+    static_cast<void>(plan_.failed(failure, context_.channel.executor.now()));  // it was not begun, so not cut
   }
 }
 
@@ -126,17 +92,11 @@ void ControlStream::on_dial_failed(Dialer& dialer, const DialFailure& failure) n
     return;  // whoever closes it waits for this poll
   }
   const auto ended = std::exchange(dialer_, nullptr);
-  const TimePoint again = saturating_add(context_.channel.executor.now(), kFirstRedial * (1 << redials_));
-  const bool is_again = failure.interrupted && redials_ < kRedials && again < dial_until_;
+  const auto again = plan_.failed(failure, context_.channel.executor.now());
   bool was_replaced = false;
   {
     const std::lock_guard guard(memory_->mutex);
     was_replaced = failure.other_process && memory_->where == ended->where();
-  }
-  if (!is_again) {
-    dial_failures_ += fmt::format("{}{}", dial_failures_.empty() ? "" : "; ", failure.why.detail());
-    all_refused_ &= failure.refused;
-    answered_ = is_an_answer(failure.why.code()) ? failure.why.code() : answered_;
   }
   lock.unlock();
   ended->end();
@@ -144,15 +104,14 @@ void ControlStream::on_dial_failed(Dialer& dialer, const DialFailure& failure) n
     give_up(failure.why, PeerState::other_incarnation);
     return;
   }
-  if (!is_again) {
+  if (!again) {
     dial_next();
     return;
   }
   lock.lock();
   if (state_ == State::dialing) {
-    ++redials_;
-    --next_target_;
-    context_.channel.executor.start_timer(redial_, again);
+    plan_.repeat();
+    context_.channel.executor.start_timer(redial_, *again);
   }
 }
 
@@ -164,12 +123,10 @@ void ControlStream::give_up_all() noexcept {
     const std::lock_guard guard(memory_->mutex);
     was_open = !memory_->where.empty();
   }
-  const bool is_refused = !targets_.empty() && all_refused_;
-  const errc code = !was_open ? answered_ : is_refused ? errc::peer_lost : errc::peer_unreachable;
-  const Failure why =
-      targets_.empty() ? Failure(errc::peer_unreachable, "no address of it is known") : Failure(code, dial_failures_);
+  const Failure why = plan_.verdict(was_open, "no address of it is known");
+  const PeerState fate = plan_.fate();
   lock.unlock();
-  give_up(why, is_refused ? PeerState::gone : PeerState::unknown);  // a process listens as long as it lives
+  give_up(why, fate);
 }
 
 void ControlStream::give_up(const Failure& why, PeerState state) noexcept {
@@ -255,13 +212,10 @@ Taken ControlStream::take(wire::ByteView bytes, std::size_t& count, Failure& why
 }
 
 Taken ControlStream::take_frame(wire::ByteView bytes, std::size_t& count, Failure& why) {
-  if (bytes.size() < wire::kFrameHeaderSize) {
-    return Taken::need_more;
-  }
-  const auto header = get_header(bytes);
+  Taken otherwise{};
+  const auto header = whole_header(bytes, otherwise, why);
   if (!header) {
-    why = header.error();
-    return Taken::ended;
+    return otherwise;
   }
   switch (Kind{header->kind}) {
     case Kind::heartbeat:

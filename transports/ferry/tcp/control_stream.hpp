@@ -14,7 +14,7 @@
 
 #include <ferry/queue/control.hpp>
 #include <ferry/tcp/channel.hpp>
-#include <ferry/tcp/dialer.hpp>
+#include <ferry/tcp/dial_plan.hpp>
 #include <ferry/tcp/messages.hpp>
 
 namespace ferry::tcp {
@@ -82,7 +82,6 @@ class ControlStream final : public std::enable_shared_from_this<ControlStream>,
   void on_dial_failed(Dialer& dialer, const DialFailure& failure) noexcept override;
 
   void dial_next() noexcept;
-  std::shared_ptr<Dialer> make_dialer(const std::string& text, std::uint64_t number, DialFailure& failure);
   void give_up(const Failure& why, PeerState state) noexcept;
   void give_up_all() noexcept;
   std::shared_ptr<Channel> make_channel(Socket socket, ChannelBuffers buffers, const std::string& who);
@@ -102,14 +101,8 @@ class ControlStream final : public std::enable_shared_from_this<ControlStream>,
 
   // While dialing.
   std::shared_ptr<DialMemory> memory_;
-  std::vector<std::string> targets_;
-  std::size_t next_target_ = 0;
+  DialPlan plan_;
   std::shared_ptr<Dialer> dialer_;
-  TimePoint dial_until_{};
-  int redials_ = 0;
-  std::string dial_failures_;
-  bool all_refused_ = true;
-  errc answered_ = errc::peer_unreachable;  // with which refusal a ferry process answered, if one did
   Redial redial_;
 };
 

@@ -15,21 +15,36 @@ Failure cannot_connect(const std::string& where, int error) {
 
 }  // namespace
 
-std::shared_ptr<Dialer> Dialer::create(DialerEvents& events, const Channel::Context& context,
-                                       const SocketAddress& address, InitiatorHandshake handshake,
+std::shared_ptr<Dialer> Dialer::create(DialerEvents& events, const Channel::Context& context, const std::string& target,
+                                       const JobSecret& secret, const Hello& hello, Introduction introduction,
                                        DialFailure& failure) {
-  auto socket = Socket::create(address.family(), context.stats);
+  const auto endpoint = endpoint_from_string(target);
+  if (!endpoint) {
+    failure.why = endpoint.error();
+    return nullptr;
+  }
+  const auto address = socket_address(*endpoint);
+  if (!address) {
+    failure.why = address.error();
+    return nullptr;
+  }
+  auto handshake = InitiatorHandshake::create(secret, hello, std::move(introduction));
+  if (!handshake) {
+    failure.why = handshake.error();
+    return nullptr;
+  }
+  auto socket = Socket::create(address->family(), context.stats);
   if (!socket) {
     failure.why = socket.error();
     return nullptr;
   }
   socket->tune();
-  const int error = socket->connect(address);
+  const int error = socket->connect(*address);
   if (error != 0 && error != EINPROGRESS) {
-    failure = {.why = cannot_connect(to_string(endpoint_of(address)), error), .refused = error == ECONNREFUSED};
+    failure = {.why = cannot_connect(to_string(endpoint_of(*address)), error), .refused = error == ECONNREFUSED};
     return nullptr;
   }
-  return std::make_shared<Dialer>(events, context, address, std::move(*socket), std::move(handshake));
+  return std::make_shared<Dialer>(events, context, *address, std::move(*socket), std::move(*handshake));
 }
 
 Dialer::Dialer(DialerEvents& events, const Channel::Context& context, const SocketAddress& address, Socket socket,

@@ -1,7 +1,8 @@
 // Dialer: one attempt to reach a process at one address: connects, then performs the initiator's handshake.
 //
-// Owner: the TcpConnection, through a shared_ptr. Reports once, from poll(), unless it is ended before; within its time
-// limit, also if the process there is stopped and only its kernel answers. Does not wait anywhere.
+// Owner: the TcpConnection or ControlStream, through a shared_ptr. Reports once, from poll(), unless it is ended
+// before; within its time limit, also if the process there is stopped and only its kernel answers. Does not wait
+// anywhere.
 #pragma once
 
 #include <atomic>
@@ -35,10 +36,11 @@ class DialerEvents {
 
 class Dialer final : public EventSource, public std::enable_shared_from_this<Dialer> {
  public:
-  // Begins to connect. Null, with the reason, if that has failed already.
+  // Begins to connect to the address, as text. hello.nonce is filled in. Null, with the reason, if that has failed
+  // already.
   static std::shared_ptr<Dialer> create(DialerEvents& events, const Channel::Context& context,
-                                        const SocketAddress& address, InitiatorHandshake handshake,
-                                        DialFailure& failure);
+                                        const std::string& target, const JobSecret& secret, const Hello& hello,
+                                        Introduction introduction, DialFailure& failure);
   Dialer(DialerEvents& events, const Channel::Context& context, const SocketAddress& address, Socket socket,
          InitiatorHandshake handshake);
 

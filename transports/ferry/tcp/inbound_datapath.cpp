@@ -37,13 +37,10 @@ Taken TcpInbound::take(wire::ByteView bytes, std::size_t& count, Failure& why) n
 }
 
 Taken TcpInbound::take_frame(wire::ByteView bytes, std::size_t& count, Failure& why) {
-  if (bytes.size() < wire::kFrameHeaderSize) {
-    return Taken::need_more;
-  }
-  const auto header = get_header(bytes);
+  Taken otherwise{};
+  const auto header = whole_header(bytes, otherwise, why);
   if (!header) {
-    why = header.error();
-    return Taken::ended;
+    return otherwise;
   }
   const Kind kind{header->kind};
   std::size_t head = header->length;
