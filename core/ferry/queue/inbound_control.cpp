@@ -214,11 +214,8 @@ Result<QueueInbound::OwnerLane> QueueInbound::make_lane(const OpenLane& open) {
     return queue.error();
   }
   lane.queue = std::move(*queue);
-  for (std::uint16_t slot = 0; slot < options.receives; ++slot) {
-    if (auto posted = lane.queue->post_receive(slot, lane.receives->at(slot), kCommandBytes, lane.receives->key());
-        !posted) {
-      return posted.error();
-    }
+  if (auto posted = post_receives(*lane.queue, *lane.receives); !posted) {
+    return posted.error();
   }
   if (auto connected = lane.queue->connect(open.address); !connected) {
     return connected.error();

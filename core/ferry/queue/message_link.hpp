@@ -86,6 +86,8 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   Result<Queue> make_queue();
   void offer_first_queue();
   QueueOffer own_offer() const;
+  void take_offer(const QueueOffer& offer) noexcept;
+  void begin_life(std::uint32_t life, Queue&& queue) noexcept;
   void offer_queue();
   void answer_offer(const QueueOffer& offer);
   void lose_queue(const Failure& why);
@@ -101,6 +103,7 @@ class MessageLink final : public ControlLink, private ControlEvents, private Que
   FrameReceipt receipt() noexcept;
   void break_off(const Failure& why);
   void note(const std::string& what) const;
+  void note_stay(const Failure& why) const;
 
   // Unlocks; calls the events, unless another thread is doing so.
   void deliver(std::unique_lock<std::mutex>& lock) noexcept;

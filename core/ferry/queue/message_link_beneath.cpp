@@ -46,8 +46,7 @@ Result<void> MessageLink::take(Beneath kind, wire::ByteView body, Queue& retired
         return {};
       }
       be_ready();
-      receives_there_ = offer->receives;
-      sends_there_ = offer->sends;
+      take_offer(*offer);
       static_cast<void>(post(MessageFrame{}));  // by which the owner knows that this end receives
       return {};
     }
@@ -115,12 +114,8 @@ Result<MessageLink::Queue> MessageLink::make_queue() {
     return pair.error();
   }
   queue.pair = std::move(*pair);
-  for (std::uint16_t slot = 0; slot < options.receives; ++slot) {
-    if (auto posted =
-            queue.pair->post_receive(slot, queue.receives->at(slot), kMessageSlotBytes, queue.receives->key());
-        !posted) {
-      return posted.error();
-    }
+  if (auto posted = post_receives(*queue.pair, *queue.receives); !posted) {
+    return posted.error();
   }
   return queue;
 }
@@ -133,45 +128,52 @@ void MessageLink::offer_first_queue() {
   }
 }
 
+void MessageLink::take_offer(const QueueOffer& offer) noexcept {
+  receives_there_ = offer.receives;
+  sends_there_ = offer.sends;
+}
+
 QueueOffer MessageLink::own_offer() const {
   return {life_, static_cast<std::uint32_t>(queue_.receives->slots()),
           static_cast<std::uint32_t>(queue_.sends->slots()), queue_.pair->address()};
 }
 
 // A new life begins: nothing is posted, every receive is.
-void MessageLink::offer_queue() {
-  auto queue = make_queue();
-  if (!queue) {
-    note(fmt::format("they stay on the control connection: {}", queue.error().to_text()));
-    is_refused_ = true;
-    return;
-  }
-  queue_ = std::move(*queue);
-  ++life_;
+void MessageLink::begin_life(std::uint32_t life, Queue&& queue) noexcept {
+  queue_ = std::move(queue);
+  life_ = life;
   state_ = State::offered;
   sent_ = returned_ = received_ = told_ = first_posted_ = 0;
   silent_ = 0;
   told_taken_ = assembler_.taken();
+}
+
+void MessageLink::note_stay(const Failure& why) const {
+  note(fmt::format("they stay on the control connection: {}", why.to_text()));
+}
+
+void MessageLink::offer_queue() {
+  auto queue = make_queue();
+  if (!queue) {
+    note_stay(queue.error());
+    is_refused_ = true;
+    return;
+  }
+  begin_life(life_ + 1, std::move(*queue));
   beneath_->send(encode_beneath(Beneath::open, own_offer()));
 }
 
 void MessageLink::answer_offer(const QueueOffer& offer) {
-  life_ = offer.life;
-  state_ = State::none;
   auto queue = make_queue();
   Result<void> connected = queue ? queue->pair->connect({offer.address.data(), offer.address.size()}) : queue.error();
   if (!connected) {
-    note(fmt::format("they stay on the control connection: {}", connected.error().to_text()));
+    life_ = offer.life;
+    note_stay(connected.error());
     beneath_->send(encode_beneath(Beneath::none, life_));
     return;
   }
-  queue_ = std::move(*queue);
-  state_ = State::offered;
-  receives_there_ = offer.receives;
-  sends_there_ = offer.sends;
-  sent_ = returned_ = received_ = told_ = first_posted_ = 0;
-  silent_ = 0;
-  told_taken_ = assembler_.taken();
+  begin_life(offer.life, std::move(*queue));
+  take_offer(offer);
   beneath_->send(encode_beneath(Beneath::ready, own_offer()));
 }
 

@@ -32,6 +32,16 @@ Result<std::unique_ptr<Staging>> Staging::create(Device& device, std::size_t slo
   return staging;
 }
 
+Result<void> post_receives(QueuePair& queue, const Staging& receives) {
+  for (std::size_t index = 0; index < receives.slots(); ++index) {
+    const auto slot = static_cast<std::uint16_t>(index);
+    if (auto posted = queue.post_receive(slot, receives.at(slot), receives.bytes(), receives.key()); !posted) {
+      return posted;
+    }
+  }
+  return {};
+}
+
 std::uint16_t Staging::take() noexcept {
   if (free_.empty()) {
     return kNone;

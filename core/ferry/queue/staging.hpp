@@ -14,6 +14,11 @@
 
 namespace ferry::queue {
 
+class Staging;
+
+// Posts a receive for every slot, whose number is its id.
+Result<void> post_receives(QueuePair& queue, const Staging& receives);
+
 class Staging {
  public:
   static constexpr std::uint16_t kNone = 0xffff;

@@ -83,6 +83,7 @@ class VerbsDevice final : public queue::Device, private EventSource {
   using Teller = std::shared_ptr<QueueTeller>;
   template <class F>
   static void tell(const Teller& teller, F&& event) noexcept;
+  void tell(const ibv_wc& completion) noexcept;
   Teller find(std::uint32_t serial) const noexcept;
   Result<std::shared_ptr<CompletionQueue>> completion_queue(std::size_t completions);
   bool dispatch(CompletionQueue& queue) noexcept;

@@ -42,12 +42,15 @@ bool VerbsDevice::dispatch(CompletionQueue& queue) noexcept {
     return true;
   }
   for (int at = 0; at < count; ++at) {
-    const ibv_wc& completion = completions[static_cast<std::size_t>(at)];
-    if (const Teller teller = find(static_cast<std::uint32_t>(completion.wr_id >> 32))) {
-      tell(teller, [&](VerbsQueuePair& told) { told.complete(completion); });
-    }
+    tell(completions[static_cast<std::size_t>(at)]);
   }
   return count > 0;
+}
+
+void VerbsDevice::tell(const ibv_wc& completion) noexcept {
+  if (const Teller teller = find(static_cast<std::uint32_t>(completion.wr_id >> 32))) {
+    tell(teller, [&](VerbsQueuePair& told) { told.complete(completion); });
+  }
 }
 
 bool VerbsDevice::poll() noexcept {
@@ -56,9 +59,7 @@ bool VerbsDevice::poll() noexcept {
     const ibv_wc completion = found_.front();
     found_.pop_front();
     worked = true;
-    if (const Teller teller = find(static_cast<std::uint32_t>(completion.wr_id >> 32))) {
-      tell(teller, [&](VerbsQueuePair& told) { told.complete(completion); });
-    }
+    tell(completion);
   }
   for (std::size_t at = 0;; ++at) {
     std::shared_ptr<CompletionQueue> queue;
