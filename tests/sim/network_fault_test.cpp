@@ -64,14 +64,21 @@ Task<void> write_across_a_cut(Island& island, Cast& cast, bool both) {
   cast.board.numbers["over"] = 1;
 }
 
+// An owner, and a writer of its word.
+template <class Writer>
+WorldResult play(World& world, Cast& cast, const Writer& writer) {
+  world.start("owner", run_task([&](Island& island) { return own(island, cast.board, cast.word); }));
+  world.start("writer", run_task([&](Island& island) { return writer(island); }));
+  return world.run();
+}
+
 TEST(NetworkFault, WhatIsCutOffEndsWithinTheDetectionTimeAndWorksAgainWhenItIsMended) {
   for (const NicProfile& profile : kNicProfiles) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       Cast cast;
       World world({.seed = seed, .fabric = {.profile = &profile}});
-      world.start("owner", run_task([&](Island& island) { return own(island, cast.board, cast.word); }));
-      world.start("writer", run_task([&](Island& island) { return write_across_a_cut(island, cast, seed % 2 == 0); }));
-      const WorldResult result = world.run();
+      const WorldResult result =
+          play(world, cast, [&](Island& island) { return write_across_a_cut(island, cast, seed % 2 == 0); });
       ASSERT_EQ(result.outcome, Outcome::passed) << profile.name << " " << result.to_text();
       EXPECT_THAT(cast.codes, ElementsAre(errc{}, testing::AnyOf(errc::outcome_unknown, errc::peer_lost), errc{}))
           << profile.name << " seed " << seed;
@@ -101,9 +108,7 @@ TEST(NetworkFault, WhatIsHeldArrivesOnceItIsReleased) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Cast cast;
     World world({.seed = seed});
-    world.start("owner", run_task([&](Island& island) { return own(island, cast.board, cast.word); }));
-    world.start("writer", run_task([&](Island& island) { return write_while_held(island, cast); }));
-    const WorldResult result = world.run();
+    const WorldResult result = play(world, cast, [&](Island& island) { return write_while_held(island, cast); });
     ASSERT_EQ(result.outcome, Outcome::passed) << result.to_text();
     EXPECT_THAT(cast.codes, ElementsAre(errc{})) << seed;
   }
@@ -129,9 +134,8 @@ Task<void> write_while_held_and_no_longer_cut(Island& island, Cast& cast) {
 TEST(NetworkFault, WhatIsHeldStaysSilentWhenACutOfTheSameWayIsMended) {
   Cast cast;
   World world({.seed = 2});
-  world.start("owner", run_task([&](Island& island) { return own(island, cast.board, cast.word); }));
-  world.start("writer", run_task([&](Island& island) { return write_while_held_and_no_longer_cut(island, cast); }));
-  const WorldResult result = world.run();
+  const WorldResult result =
+      play(world, cast, [&](Island& island) { return write_while_held_and_no_longer_cut(island, cast); });
   ASSERT_EQ(result.outcome, Outcome::passed) << result.to_text();
   EXPECT_THAT(cast.codes, ElementsAre(testing::AnyOf(errc::outcome_unknown, errc::peer_lost)));
   EXPECT_LE(cast.times.at(0), kDetection * 2);
@@ -191,9 +195,7 @@ TEST(NetworkFault, LossDuplicatesAndDelaysCostTimeAndNothingElse) {
       Cast cast;
       World world({.seed = seed, .fabric = {.profile = &profile}});
       world.faults().set_network({.drop = 8, .duplicate = 8, .delay = 8, .stall = 8});
-      world.start("owner", run_task([&](Island& island) { return own(island, cast.board, cast.word); }));
-      world.start("writer", run_task([&](Island& island) { return write_many(island, cast); }));
-      const WorldResult result = world.run();
+      const WorldResult result = play(world, cast, [&](Island& island) { return write_many(island, cast); });
       ASSERT_EQ(result.outcome, Outcome::passed) << profile.name << " " << result.to_text();
       delivered += cast.codes.size();
     }
